@@ -58,6 +58,23 @@ const files = { entryFileNames: '[name].js', chunkFileNames: 'chunks/[name].js' 
 const inputOf = (entries: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(entries).map(([name, source]) => [name, join(root, source)]))
 
+/**
+ * Writes other characters than those of ASCII as escapes, which only stand in texts and patterns: Node reads, hashes and keeps a module of
+ * plain ASCII in half the time. A position to the right of an escape, in the same line, is off by some columns in the map.
+ */
+const escapeNonAscii: Plugin = {
+  name: 'escape-non-ascii',
+  generateBundle(_options, bundle) {
+    for (const chunk of Object.values(bundle)) {
+      if (chunk.type === 'chunk') chunk.code = chunk.code.replace(/[^\0-\x7f]/g, escaped)
+    }
+  },
+}
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
 /** Smaller maps are a part of their module. */
 const maxInlineMapBytes = 64 * 1024
 
@@ -87,7 +104,7 @@ export async function bundleCode(folder: string): Promise<OutputChunk[]> {
     ...files,
     dir: folder,
     sourcemap: 'hidden',
-    plugins: [linkMaps, bundledLicenses],
+    plugins: [escapeNonAscii, linkMaps, bundledLicenses],
     comments: { legal: true, annotation: true, jsdoc: false },
     codeSplitting: { groups },
   })

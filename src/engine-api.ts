@@ -50,7 +50,7 @@ export type * from './api/views.ts'
 
 /** The options of `createEngine`. Every key is checked; an unknown one is refused with the nearest name. */
 export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
-  /** A path, `:memory:` (default), or a Ledger that the caller opened and closes. */
+  /** A path, `:memory:` (default), `postgres://user@host/database`, or a Ledger that the caller opened and closes. */
   ledger?: string | object
   /** By name; registered before recovery begins. */
   executors?: E

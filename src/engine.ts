@@ -7,7 +7,7 @@ import { type DeclaredExecutors, type ExecutorMap, isExecutor } from './api/exec
 import { engineOptionsSchema } from './api/options.ts'
 import { offerMirrorHost } from './board/mirror/mirror-host.ts'
 import { type Ability, type AbilityDefinition, defineAbility, isAbility } from './bus/ability.ts'
-import { type Bus, createBus } from './bus/bus.ts'
+import { type Bus, createBus, registerBeforeUse } from './bus/bus.ts'
 import type { Caller } from './bus/caller.ts'
 import { forwardAbilities } from './bus/forward.ts'
 import { type Clock, systemClock } from './core/clock.ts'
@@ -59,14 +59,19 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     (each): Ability => (isAbility(each) ? each : defineAbility(each as Parameters<typeof defineAbility>[0])),
   )
   const parsed = { ...given, executors: { ...executorsOf(abilities), ...given.executors } }
-  const clock = (parsed.clock as Clock | undefined) ?? systemClock
+  let now = systemClock.now
+  // Engines of several hosts share the clock of their ledger.
+  const clock = (parsed.clock as Clock | undefined) ?? { ...systemClock, now: () => now() }
   const ids = (parsed.ids as Ids | undefined) ?? createRandomIds()
   const bus = (parsed.bus as Bus | undefined) ?? createBus({ clock })
   const runBus = runs?.bus ?? bus
+  const isShared = parsed.bus !== undefined || runs !== undefined || abilities.length > 0
   const memory = memorySettings(parsed.memory)
   const embeddingModel = parsed.embeddingModel === undefined ? null : requireEmbeddingModel(parsed.embeddingModel)
   const plansRoot = parsed.plans === undefined ? null : new PlansRoot(parsed.plans.root)
-  const agents = createAgents(parsed, () => hasUserAbility(runBus, 'model:llm'))
+  /** Whether the abilities of the engine are on its bus: before that no program can have registered a model there. */
+  let isRegistered = false
+  const agents = createAgents(parsed, () => (isRegistered || isShared) && hasUserAbility(runBus, 'model:llm'))
   const { executors } = agents
   requireExecutors(Object.keys(parsed.limits), [...executors.keys()], 'limits')
   const redaction = redactionBy(parsed.redact)
@@ -119,16 +124,24 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     offeredModels: agents.offeredModels,
     offersModel: agents.offersModel,
   }
-  const unregisterAll = registerOnBuses(bus, runBus, host, abilities, runs?.abilities(host) ?? [])
   // A model may be registered later: tasks that wait for one are admitted then.
   const modelRegistered = (): void => {
     agents.addDefaultAgent()
     void opened.promise.then(({ life }) => life.supervisor.wake()).catch(() => {})
   }
   agents.models.onRegister(modelRegistered)
-  const stopListening = runBus.onRegister(({ id }) => {
-    if (id === 'model:llm') modelRegistered()
-  })
+  const register = (): (() => void) => {
+    const unregisterAll = registerOnBuses(bus, runBus, host, abilities, runs?.abilities(host) ?? [])
+    isRegistered = true
+    const stopListening = runBus.onRegister(({ id }) => {
+      if (id === 'model:llm') modelRegistered()
+    })
+    return () => {
+      stopListening()
+      unregisterAll()
+    }
+  }
+  const unregister = isShared ? register() : registerBeforeUse(bus, register)
 
   const ownsLedger = typeof parsed.ledger === 'string'
   /** A host for work that must still be done while the engine closes and accepts no new operations. */
@@ -146,6 +159,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     const ledger = redaction.isOn
       ? (await import('./ledger/redacting-ledger.ts')).redactingLedger(plain, redaction)
       : plain
+    now = ledger.now ?? now
     life = new Lifecycle({
       ledger,
       ownsLedger,
@@ -167,10 +181,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
         completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
         closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),
       },
-      closed: () => {
-        stopListening()
-        unregisterAll()
-      },
+      closed: unregister,
     })
     const workingHost = openHost(host, life)
     const engine = new TaskEngine(life, workingHost, bus)
@@ -190,8 +201,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     return engine as unknown as Engine<E>
   } catch (error) {
     opened.reject(error)
-    stopListening()
-    unregisterAll()
+    unregister()
     await life?.close()
     throw unwritable(error)
   }

@@ -93,7 +93,7 @@ function errandCommands(text: string): string[][] {
 }
 
 describe('commands', () => {
-  it('finds the calls of errand in a block', () => {
+  it('errandCommands finds the calls of errand in a block', () => {
     expect(
       errandCommands(`npx errand ps --all; errand answer '#3' true  # errand none\nclaude mcp add errand -- x\n`),
     ).toEqual([

@@ -21,7 +21,7 @@ import { allBlocks, pages, root, textOf } from './documents.ts'
 const readme = textOf('README.md')
 
 describe('The quick starts of the README', () => {
-  const section = readme.slice(readme.indexOf('## The names of other designs'), readme.indexOf('## Where to go on'))
+  const section = readme.slice(readme.indexOf('## The names of other designs'), readme.indexOf('## Where to go next'))
 
   it('X-036 the README has a quick start for each vocabulary, and both forms of Agent OS', () => {
     const starts = allBlocks.filter(({ page, text }) => page === 'README.md' && section.includes(text))

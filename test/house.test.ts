@@ -165,6 +165,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       { 'src/surfaces/cli/verbs.ts': 'const id = Math.random()' },
       { 'src/core/clock.ts': 'const id = crypto.randomUUID()' },
       { 'src/entities/task.ts': `import { randomBytes } from 'node:crypto'` },
+      { 'src/entities/task.ts': `process.getBuiltinModule('node:crypto').randomFillSync(bytes)` },
     ],
     fine: {
       'src/core/clock.ts': 'const now = () => Date.now(); setTimeout(run, 5)',

@@ -22,9 +22,9 @@ interface Given extends Size {
 const token = 'a-token-that-is-long-enough-for-the-bench'
 const body = { name: 'over HTTP', input: { dir: 'photos', sizes: [1, 2, 3] } }
 
-/** What the engine executes for one task, as the floor repeats it. */
+/** What the engine executes for one request, as the floor repeats it. */
 interface Template {
-  id: string
+  taskId: string
   create: Statement[]
   read: Statement[]
 }
@@ -97,23 +97,35 @@ async function serveFloor(given: Given, { folder, prepared }: World): Promise<Fi
   return figures
 }
 
-/** Executes the statements with another id; returns the first row of the last one that reads. */
+/** Executes the statements with another id; returns the first row that one of them reads. */
 function repeat(database: BareDatabase['database'], template: Template, what: 'create' | 'read') {
+  const recorded = suffixOf(template.taskId)
   const statements = template[what].map(({ sql, values, reads }) => ({
     statement: database.prepare(sql),
     values,
     reads,
   }))
   return (id: string): unknown => {
+    const suffix = suffixOf(id)
     let row: unknown
     for (const { statement, values, reads } of statements) {
-      const own = values.map((value) => (typeof value === 'string' ? value.replaceAll(template.id, id) : value))
-      if (reads) row = statement.all(...own)[0]
-      else statement.run(...own)
+      const own = values.map((value) => (typeof value === 'string' ? value.replaceAll(recorded, suffix) : value))
+      if (reads) {
+        const [first] = statement.all(...own)
+        row ??= first
+      } else statement.run(...own)
     }
     return row
   }
 }
+
+/** The part of a task's id that is also in the name of its branch. */
+function suffixOf(taskId: string): string {
+  return taskId.replace(/^task-/, '')
+}
+
+/** The names of branches are numbered for so many tasks of one name; those of further ones contain their ids. */
+const numberedBranches = 10
 
 const isTransaction = ({ sql }: Statement): boolean => /^(begin|commit|rollback)/.test(sql)
 
@@ -140,16 +152,15 @@ export const http = defineRow<Size, Given>({
     const open = (ledger: string) => createEngine({ ledger, work: false })
     await (await open(schemaFile(prepared))).close()
     const engine = await open(join(folder, 'ledger.db'))
-    // The first one also makes what is made once.
-    await engine.create(body)
-    let id = ''
+    for (let n = 0; n < numberedBranches; n++) await engine.bus.call('task:create', body)
+    let taskId = ''
     const create = await recordStatements(packageRoot, async () => {
-      id = (await engine.create(body)).id
+      ;({ taskId } = await engine.bus.call('task:create', body))
     })
-    const read = await recordStatements(packageRoot, () => engine.get(id))
+    const read = await recordStatements(packageRoot, () => engine.bus.call('task:get', { taskId }))
     await engine.close()
     const template: Template = {
-      id,
+      taskId,
       create: create.filter((each) => !isTransaction(each)),
       read: read.filter((each) => !isTransaction(each)),
     }

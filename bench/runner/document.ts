@@ -56,7 +56,9 @@ export function circumstances(shown: readonly Shown[]): string {
         ? 'The machine was calm before every round.'
         : `The machine was not calm before ${restless} of ${rounds.length} rounds.`
   const quick = sizes.includes('full') ? '' : ' This was a quick run with smaller sizes.'
-  return `${startedAt.slice(0, 10)}, ${machine.processors}, ${machine.platform}, Node ${machine.node.slice(1)}. ${calm}${quick}`
+  const revisions = [...new Set(results.map(({ revision }) => revision).filter((each) => each))]
+  const code = revisions.length === 0 ? '' : ` The code is that of ${revisions.join(' and ')}.`
+  return `${startedAt.slice(0, 10)}, ${machine.processors}, ${machine.platform}, Node ${machine.node.slice(1)}.${code} ${calm}${quick}`
 }
 
 function sectionOf({ row, result }: Shown): string {

@@ -1,5 +1,6 @@
 // Runs a row: prepares it, then in each round takes one sample of every side in every case. Sides take turns and their order is reversed
 // in every other round, so that a slow phase of a shared machine affects all of them.
+import { spawnSync } from 'node:child_process'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { peerSides } from '../peers/peers.ts'
@@ -53,6 +54,8 @@ export interface RowResult {
   sizes: object
   startedAt: string
   machine: { node: string; platform: string; processors: string }
+  /** The commit that was measured; with `+` if files differed from it, and '' outside of a checkout. */
+  revision: string
   rounds: Calm[]
   cases: CaseResult[]
   goals: GoalResult[]
@@ -105,6 +108,7 @@ export async function runRow(row: AnyRow, options: RunOptions): Promise<RowResul
     sizes: sizeOf(row, size),
     startedAt,
     machine: machine(),
+    revision: revision(),
     rounds,
     cases: cases.map(({ name }) => ({ case: name, sides: sideResults(name, found, sides, failures) })),
     goals: (row.goals ?? []).flatMap((goal) => goalResult(goal, found)),
@@ -215,4 +219,11 @@ function machine(): RowResult['machine'] {
   const { version, platform, arch } = process
   const all = cpus()
   return { node: version, platform: `${platform} ${arch}`, processors: `${all.length} × ${all[0]?.model ?? 'unknown'}` }
+}
+
+function revision(): string {
+  const git = (...words: string[]): string =>
+    spawnSync('git', words, { cwd: import.meta.dirname, encoding: 'utf8' }).stdout?.trim() ?? ''
+  const commit = git('rev-parse', '--short=10', 'HEAD')
+  return commit === '' ? '' : `${commit}${git('status', '--porcelain', '--', '../../src') === '' ? '' : '+'}`
 }

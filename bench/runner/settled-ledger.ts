@@ -66,7 +66,16 @@ function columnsOf(database: Database, table: string): Column[] {
   return columns.map(({ name, type, pk }) => ({ name, numbered: pk === 1 && type.toUpperCase() === 'INTEGER' }))
 }
 
-/** Undefined if the task has no rows in the table. Ids are spread over the indexes, as real ones are. */
+/** An SQL expression of letters as ids have them, scattered by the number. */
+function letters(number: string, count: number): string {
+  return Array.from(
+    { length: count },
+    (_, index) =>
+      `substr('abcdefghijklmnopqrstuvwxyz234567', 1 + ((((${number}) % 4294967296) >> ${27 - 5 * index}) & 31), 1)`,
+  ).join(' || ')
+}
+
+/** Undefined if the task has no rows in the table. The ids of 64 copies begin alike, as those that an engine draws. */
 function copyStatement(
   database: Database,
   table: string,
@@ -77,7 +86,7 @@ function copyStatement(
 ): DatabaseConstructor.Statement | undefined {
   const rows = database.prepare(`select * from ${table} where ${key} = ?`).all(id) as Array<Record<string, unknown>>
   if (rows.length === 0) return undefined
-  const copyId = `printf('task-%08x%04x', (n * 2654435761) % 4294967296, @salt % 65536)`
+  const copyId = `'task-' || ${letters('(n / 64 + @salt) * 2654435761', 3)} || ${letters('n * 2246822519', 6)} || printf('%06x', n) || printf('%04x', @salt % 65536)`
   const copied = columns.filter(({ numbered }) => !numbered)
   const values = copied.map(({ name }) => {
     if (name === key) return copyId

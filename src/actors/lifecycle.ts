@@ -49,6 +49,8 @@ export class Lifecycle {
   readonly #archive: MemoryArchive
   readonly #teamReconciler: TeamReconciler
   #startedAt = 0
+  /** Asked for once: the name of the host takes a system call, and each admission renews the row. */
+  readonly #where = { pid: process.pid, host: hostname() }
   #working: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #failure: unknown
@@ -126,8 +128,7 @@ export class Lifecycle {
   }
 
   #instanceRow(leaseUntil: number): InstanceRecord {
-    const where = { pid: process.pid, host: hostname() }
-    return { id: this.instanceId, ...where, startedAt: this.#startedAt, leaseUntil, endedAt: null }
+    return { id: this.instanceId, ...this.#where, startedAt: this.#startedAt, leaseUntil, endedAt: null }
   }
 
   close(): Promise<void> {

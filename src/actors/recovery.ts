@@ -2,6 +2,7 @@
 // hangs, or runs on another host, by its lease. A step judges that the engine is lost and ends its runs; then its
 // commands are ended; then a step closes the runs: only now may the tasks run again. An engine that reports in between
 // keeps its runs.
+import { hostname } from 'node:os'
 import type { CallRecord } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
@@ -23,14 +24,27 @@ export async function recoverDead(host: RecoveryHost): Promise<void> {
   const instances = await host.ledger.read((tx) => tx.instance.open())
   const others = instances.filter(({ id }) => id !== host.instanceId)
   // In parallel: ending the commands of one engine may take seconds.
-  await Promise.all(others.map((instance) => recoverIfLost(instance, at, host)))
+  await Promise.all(
+    others.filter((each) => !isLeftToItsHost(each, others, at)).map((each) => recoverIfLost(each, at, host)),
+  )
 }
 
-async function recoverIfLost({ id, leaseUntil }: InstanceRecord, at: number, host: RecoveryHost): Promise<void> {
+/** Only an engine on the same host can end the commands of a dead one: while one works there, it recovers it. */
+function isLeftToItsHost({ id, host }: InstanceRecord, instances: readonly InstanceRecord[], at: number): boolean {
+  return host !== hostname() && instances.some((each) => each.host === host && each.id !== id && each.leaseUntil > at)
+}
+
+async function recoverIfLost(instance: InstanceRecord, at: number, host: RecoveryHost): Promise<void> {
+  const { id, leaseUntil } = instance
   try {
     const alive = (await host.ledger.isAlive(id)) !== 'dead'
     if (alive && !(host.mayJudgeLeases && leaseUntil <= at)) return
-    const closed = await takeOver({ instanceId: id, reason: 'interrupted', onlyIfSilentAt: alive ? at : null }, host)
+    // The process table of this host says nothing about the commands of another one. A ledger without a clock of its own is on one host,
+    // whatever the host was called before.
+    const isElsewhere = instance.host !== hostname() && host.ledger.now !== undefined
+    const reclaim = isElsewhere ? async () => {} : host.reclaim
+    const lost: LostEngine = { instanceId: id, reason: 'interrupted', onlyIfSilentAt: alive ? at : null }
+    const closed = await takeOver(lost, { ...host, reclaim })
     // An engine that hangs keeps its lock: it may come back, and must be recognized as alive.
     if (closed && !alive) host.ledger.unregister(id)
   } catch (error) {

@@ -44,7 +44,7 @@ const waitAbility = 'task:wait'
 /** Drawn values: time and randomness. */
 const draw = {
   now: (host: RunHost): number => host.clock.now(),
-  uuid: (host: RunHost): string => uuidOf(host.nextId('uuid') + host.nextId('uuid')),
+  uuid: (host: RunHost): string => uuidOf(host.nextId('uuid') + host.nextId('uuid') + host.nextId('uuid')),
   random: (host: RunHost): number => host.chance(),
 }
 

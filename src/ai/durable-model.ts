@@ -1,12 +1,14 @@
 // A language model whose steps are journaled, passed to the AI SDK in place of the provider's own. The options of a
 // step are the identity of its entry, the answer is the result; the provider is called only for steps that are not in
 // the journal.
-import { hash } from 'node:crypto'
+
 import { z } from 'zod'
 import type { CallContext, Run } from '../api/executor.ts'
 import { ErrandError, Failure } from '../core/errors.ts'
 import { canonicalJson } from '../core/json.ts'
-import { kindOf, parse } from '../core/parse.ts'
+import { kindOf } from '../core/kind-of.ts'
+import { parse } from '../core/parse.ts'
+import { sha256 } from '../core/sha256.ts'
 import { anyOf, type CallSettings, type FailedOutcome, journaled, type Outcome } from './journaled.ts'
 import { toImage } from './json-image.ts'
 import { brokenStream, condensed, StepRelay, type StreamPart, streamOf } from './step-relay.ts'
@@ -144,7 +146,7 @@ async function takeStep<T>(
   perform: (context: CallContext) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
   const { abortSignal, headers: _headers, ...question } = options
-  const identity = key ?? hash('sha256', canonicalJson(toImage(question, 'the prompt', maxPromptDepth)))
+  const identity = key ?? sha256(canonicalJson(toImage(question, 'the prompt', maxPromptDepth)))
   return journaled(run, {
     name: `model ${modelId}`,
     key: `${method}:${identity}`,

@@ -3,7 +3,8 @@
 import { z } from 'zod'
 import type { CallContext, Run } from '../api/executor.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
-import { kindOf, parse } from '../core/parse.ts'
+import { kindOf } from '../core/kind-of.ts'
+import { parse } from '../core/parse.ts'
 import { anyOf, type CallSettings, journaled, type Outcome } from './journaled.ts'
 import { toImage } from './json-image.ts'
 

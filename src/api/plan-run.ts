@@ -1,23 +1,24 @@
 // Plans, for programs: the options of `engine.plan`, and what it returns.
 import { z } from 'zod'
+import { once } from '../core/once.ts'
 import type { Task } from '../entities/task.ts'
 
-const names = z.array(z.string().min(1)).max(100_000).optional()
+const names = once(() => z.array(z.string().min(1)).max(100_000).optional())
 
 /** Which tasks of a plan run, and in which round. */
-export const planRequestShape = {
-  targets: names.describe(
+export const planRequestShape = once(() => ({
+  targets: names().describe(
     'Tasks by path, or by a name that only one task has: only these run, and the tasks that they come after. Default: all without `autoStart: false`.',
   ),
-  redo: names.describe('Tasks that run again although they are completed.'),
+  redo: names().describe('Tasks that run again although they are completed.'),
   key: z
     .string()
     .regex(/\S/, 'it must not be empty')
     .max(1_000)
     .optional()
-    .describe('The round of this name, which begins where there is none. Default: the latest counted round.'),
+    .describe('Continues the round with this name, or starts it. Default: the latest counted round.'),
   again: z.boolean().optional().describe('Begins a new round of the whole plan. Not with `key`.'),
-}
+}))
 
 /** Both name a round. */
 export const oneRound = {
@@ -25,13 +26,15 @@ export const oneRound = {
   issue: { path: ['again'], message: '`key` names a round and `again` begins the next counted one: give one of them' },
 }
 
-export const planOptionsSchema = z
-  .strictObject({
-    ...planRequestShape,
-    cwd: z.string().min(1).optional(),
-    signal: z.instanceof(AbortSignal).optional(),
-  })
-  .refine(oneRound.check, oneRound.issue)
+export const planOptionsSchema = once(() =>
+  z
+    .strictObject({
+      ...planRequestShape(),
+      cwd: z.string().min(1).optional(),
+      signal: z.instanceof(AbortSignal).optional(),
+    })
+    .refine(oneRound.check, oneRound.issue),
+)
 
 /** The options of `engine.plan`. */
 export interface PlanOptions {
@@ -44,7 +47,7 @@ export interface PlanOptions {
   targets?: readonly string[]
   /** Tasks that run again although they are completed. */
   redo?: readonly string[]
-  /** The round of this name, which begins where there is none. Default: the latest counted round of the plan. */
+  /** Continues the round with this name, or starts it. Default: the latest counted round of the plan. */
   key?: string
   /** Begins a new round of the whole plan. Not with `key`. */
   again?: boolean

@@ -1,5 +1,6 @@
 // Queries of a board: a task, a list, claimable tasks, why a task does not move, the graph, the claim log.
 import { z } from 'zod'
+import { once } from '../core/once.ts'
 import {
   type BoardRef,
   type BoardStatus,
@@ -105,19 +106,25 @@ export function readyOnBoard(
 }
 
 /** Why a task does not move. */
-export const whySchema = z.object({
-  id: boardRefSchema,
-  taskId: z.string(),
-  status: z.enum(boardStatuses),
-  /** As returned by `engine.why`: `blocked`, `claim`, `running`, … */
-  reason: z.string(),
-  /** The reason as a sentence. */
-  message: z.string(),
-  /** The tasks that it waits for. */
-  blockedBy: z.array(boardRefSchema),
-})
+export const whySchema = once(() =>
+  z.object({
+    id: boardRefSchema,
+    taskId: z.string(),
+    status: z.enum(boardStatuses),
+    /** As returned by `engine.why`: `blocked`, `claim`, `running`, … */
+    reason: z.string(),
+    /** The reason as a sentence. */
+    message: z.string(),
+    /** The tasks that it waits for. */
+    blockedBy: z.array(boardRefSchema),
+  }),
+)
 
-export function whyOnBoard(host: BoardHost, target: BoardTarget, ref: BoardRef): Promise<z.output<typeof whySchema>> {
+export function whyOnBoard(
+  host: BoardHost,
+  target: BoardTarget,
+  ref: BoardRef,
+): Promise<z.output<ReturnType<typeof whySchema>>> {
   return readBoard(host, target.board, function* (tx) {
     const found = yield* findOnBoard(tx, target, ref)
     const { id: taskId } = found.task
@@ -166,19 +173,21 @@ export function graphOfBoard(host: BoardHost, target: BoardTarget): Promise<Boar
 }
 
 /** A line of the claim log: who claimed or released the task, and when. */
-export const claimLogSchema = z.object({
-  at: z.number(),
-  id: boardRefSchema,
-  taskId: z.string(),
-  event: z.enum(['claimed', 'released']),
-  owner: z.string(),
-  role: z.string().nullable(),
-  /** The surface of the claim. */
-  source: z.string().nullable(),
-  fence: z.number().nullable(),
-  reason: z.string().nullable(),
-})
-type ClaimLogLine = z.output<typeof claimLogSchema>
+export const claimLogSchema = once(() =>
+  z.object({
+    at: z.number(),
+    id: boardRefSchema,
+    taskId: z.string(),
+    event: z.enum(['claimed', 'released']),
+    owner: z.string(),
+    role: z.string().nullable(),
+    /** The surface of the claim. */
+    source: z.string().nullable(),
+    fence: z.number().nullable(),
+    reason: z.string().nullable(),
+  }),
+)
+type ClaimLogLine = z.output<ReturnType<typeof claimLogSchema>>
 
 /** Returns the claims and releases of a task, oldest first. */
 export function claimLogOf(host: BoardHost, target: BoardTarget, ref: BoardRef): Promise<ClaimLogLine[]> {

@@ -12,7 +12,7 @@ import { type Ability, type AbilityContext, type AbilityDefinition, defineAbilit
 import { abilityError, abortedError, notFound, shownId, typeMismatch } from './ability-error.ts'
 import type { AbilityTypes, ChunkOfAbility, InputOfAbility, OutputOfAbility } from './ability-types.ts'
 import { type CallListener, CallLog, type CallLogEntry, type LogOptions } from './call-log.ts'
-import { type Caller, callerSchema, isModel, libraryCaller } from './caller.ts'
+import { type Caller, callerSchema, isChecked, isModel, libraryCaller } from './caller.ts'
 import { mayCall } from './capabilities.ts'
 import { readChunks, requireChunks } from './chunks.ts'
 import { readJson } from './input-guard.ts'
@@ -132,16 +132,20 @@ const optionsSchema = once(() =>
   }),
 )
 
-const invokeOptionsSchema = once(() =>
-  z.strictObject({
-    caller: callerSchema().optional(),
+const invokeOptionsSchema = once(() => invokeOptionsWith(callerSchema()))
+/** The options of a surface whose caller is checked. */
+const surfaceOptionsSchema = once(() => invokeOptionsWith(z.custom<Caller>()))
+
+function invokeOptionsWith(caller: z.ZodType<Caller>) {
+  return z.strictObject({
+    caller: caller.optional(),
     signal: z.instanceof(AbortSignal).optional(),
     callId: z.string().min(1).max(100).optional(),
     identity: z.string().min(1).max(500).optional(),
     note: functionOf<(details: unknown) => Promise<void>>('(details)').optional(),
     run: z.custom<Run>((value) => typeof value === 'object' && value !== null, 'expected a run').optional(),
-  }),
-)
+  })
+}
 
 const logOptionsSchema = once(() =>
   z.strictObject({
@@ -156,6 +160,14 @@ const logOptionsSchema = once(() =>
  */
 export function createBus(options: BusOptions = {}): Bus {
   return new AbilityBus(parse(optionsSchema, options, 'createBus'))
+}
+
+/**
+ * Calls `register` before the bus is first used, and never if it is not: a program that only calls methods of the engine does not wait
+ * until a hundred abilities are made. The returned function calls what `register` returned. Only for a bus that no other code has.
+ */
+export function registerBeforeUse(bus: Bus, register: () => () => void): () => void {
+  return (bus as AbilityBus).registerBeforeUse(register)
 }
 
 /** A call for a result, or for chunks. */
@@ -178,7 +190,8 @@ interface Prepared {
 class AbilityBus implements Bus {
   readonly #clock: Clock
   readonly #log: CallLog
-  readonly #abilities = new Map<string, Ability>()
+  readonly #registered = new Map<string, Ability>()
+  readonly #waiting = new Set<() => void>()
   readonly #guards = new Set<{ guard: Guard }>()
   readonly #onRegister: Listeners<Ability>
   readonly #onUnregister: Listeners<Ability>
@@ -190,7 +203,26 @@ class AbilityBus implements Bus {
       onError(error, { abilityId: id, doing: 'notify a listener of registrations' })
     this.#onRegister = new Listeners(report)
     this.#onUnregister = new Listeners(report)
-    for (const ability of introspectionAbilities(this)) this.register(ability)
+    this.#waiting.add(() => {
+      for (const ability of introspectionAbilities(this)) this.register(ability)
+    })
+  }
+
+  get #abilities(): Map<string, Ability> {
+    for (const register of this.#waiting) {
+      this.#waiting.delete(register)
+      register()
+    }
+    return this.#registered
+  }
+
+  registerBeforeUse(register: () => () => void): () => void {
+    let unregister = (): void => void this.#waiting.delete(waiting)
+    const waiting = (): void => {
+      unregister = register()
+    }
+    this.#waiting.add(waiting)
+    return () => unregister()
   }
 
   register(given: Ability | AbilityDefinition | JsonAbilityMeta, handler?: JsonHandler): () => void {
@@ -216,6 +248,7 @@ class AbilityBus implements Bus {
   }
 
   onRegister(listener: (ability: Ability) => void): () => void {
+    void this.#abilities
     return this.#onRegister.add(listener)
   }
 
@@ -390,7 +423,9 @@ function toAbility(given: Ability | AbilityDefinition | JsonAbilityMeta, handler
 }
 
 function toInvocation(abilityId: string, wanted: Wanted, read: () => unknown, options: InvokeOptions = {}): Invocation {
-  const given = parse(invokeOptionsSchema, options, 'The options')
+  // Of null and texts, the schema says what is wrong.
+  const schema = isChecked((options as InvokeOptions | null)?.caller) ? surfaceOptionsSchema : invokeOptionsSchema
+  const given = parse(schema, options, 'The options')
   return {
     abilityId: requireText(abilityId, 'the id of an ability'),
     wanted,

@@ -159,5 +159,17 @@ export const callerSchema: () => z.ZodType<Caller> = once(() =>
   }),
 )
 
+const checkedCallers = new WeakSet<Caller>()
+
+/** Marks a caller that a surface has made of checked credentials, so that the bus does not check it again for each call. */
+export function checkedCaller(caller: Caller): Caller {
+  checkedCallers.add(Object.freeze(caller))
+  return caller
+}
+
+export function isChecked(caller: Caller | undefined): boolean {
+  return caller !== undefined && checkedCallers.has(caller)
+}
+
 /** The default caller. */
-export const libraryCaller: Caller = Object.freeze({ surface: 'library' })
+export const libraryCaller: Caller = checkedCaller({ surface: 'library' })

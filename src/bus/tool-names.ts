@@ -1,6 +1,6 @@
 // Abilities as the tools of a model. Tool names allow no colons, so a table maps tool names to ids and back. A tool name is never
 // parsed, because two ids may be equal once their colons are replaced.
-import { hash } from 'node:crypto'
+import { sha256 } from '../core/sha256.ts'
 import type { Ability } from './ability.ts'
 import type { JsonSchema } from './json-schema.ts'
 
@@ -92,7 +92,7 @@ const doubledName = (id: string) => id.replaceAll('_', '__').replaceAll(':', '_'
 
 /** Ends with the first eight digits of the id's hash, and with more of them only after a collision. */
 function hashedName(id: string, taken: ReadonlySet<string>): string {
-  const digits = hash('sha256', id)
+  const digits = sha256(id)
   for (let length = minHashLength; ; length++) {
     const suffix = `_${digits.slice(0, length)}`
     const name = `${plainName(id).slice(0, maxToolNameLength - suffix.length)}${suffix}`

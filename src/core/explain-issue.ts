@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import { didYouMean } from './did-you-mean.ts'
 import { nearestName } from './errors.ts'
+import { kindOf } from './kind-of.ts'
 
 /** Values that a message lists; of more it says how many there are. */
 const maxListed = 50
@@ -25,12 +26,13 @@ export function notOneOf(values: readonly unknown[], given: unknown, others: rea
   const listed = names.length > maxListed ? [...names.slice(0, maxListed), `… (${names.length} in all)`] : names
   const one = names.length === 1 && others.length === 0 ? '' : 'one of '
   const got = typeof given === 'string' ? `, got ${JSON.stringify(given.slice(0, maxQuoted))}` : ''
-  const nearest = typeof given === 'string' ? nearestOf(given.slice(0, maxQuoted), names) : undefined
+  const nearest = typeof given === 'string' ? nearestValue(given.slice(0, maxQuoted), names) : undefined
   const rest = others.map((other) => ` or ${other}`).join('')
   return `expected ${one}${listed.join(', ')}${rest}${got}${nearest === undefined ? '' : `.${didYouMean(nearest)}`}`
 }
 
-function nearestOf(given: string, names: readonly string[]): string | undefined {
+/** The nearest accepted name: by spelling, by its beginning, or by what people call it. */
+export function nearestValue(given: string, names: readonly string[]): string | undefined {
   const meant = Object.hasOwn(synonyms, given) ? synonyms[given] : undefined
   if (meant !== undefined && names.includes(meant)) return meant
   const begun = given === '' ? [] : names.filter((name) => name.startsWith(given))
@@ -40,6 +42,7 @@ function nearestOf(given: string, names: readonly string[]): string | undefined 
 /** An error map of zod, for every value from outside. Schemas with messages of their own keep them. */
 export const explainIssue: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === 'invalid_value') return notOneOf(issue.values, issue.input)
+  if (issue.code === 'invalid_type') return notOfType(issue.expected, issue.input)
   if (issue.code === 'invalid_union') return explainUnion(issue.errors, issue.input)
   return undefined
 }
@@ -54,8 +57,17 @@ function explainUnion(alternatives: readonly z.core.$ZodIssue[][], given: unknow
   return types.length + own.length === 0 ? undefined : `expected ${[...types, ...own].join(' or ')}`
 }
 
+function notOfType(expected: string, given: unknown): string {
+  const got =
+    given === null || Number.isNaN(given) || given === Number.POSITIVE_INFINITY
+      ? String(given)
+      : withArticle(kindOf(given))
+  return `expected ${withArticle(expected)}, ${given === undefined ? 'but it is missing' : `got ${got}`}`
+}
+
 function withArticle(type: string): string {
   if (type === 'array') return 'a list'
+  if (type === 'int') return 'a whole number'
   return `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`
 }
 

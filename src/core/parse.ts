@@ -5,6 +5,7 @@ import { type Clock, systemClock } from './clock.ts'
 import { ErrandError, nearestName } from './errors.ts'
 import { explainIssue, innermostIssue } from './explain-issue.ts'
 import { checkText } from './json.ts'
+import { kindOf } from './kind-of.ts'
 
 /** A schema, or a function that makes it when it is first used: a hundred schemas take longer to make than to load. */
 export type Schema<T> = z.ZodType<T> | (() => z.ZodType<T>)
@@ -169,9 +170,3 @@ export function functionOf<F>(shape: string) {
 export const clockSchema = z
   .custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function', 'expected a clock with `now`')
   .default(() => systemClock)
-
-/** The type of a value for messages: like `typeof`, but with `null` and `array`. */
-export function kindOf(value: unknown): string {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : typeof value
-}

@@ -1,10 +1,11 @@
 // The journal: every request of a run and its outcome. People list calls only; questions, waits, sleeps, spawned children and values
 // are entries of the same journal, because they are found again by the same identity.
-import { hash } from 'node:crypto'
+
 import { z } from 'zod'
 import type { StoredError } from '../core/errors.ts'
 import { canonicalJson, checkText } from '../core/json.ts'
 import { once } from '../core/once.ts'
+import { sha256 } from '../core/sha256.ts'
 import { onInterruptPolicies } from './task-fields.ts'
 
 export const callStatuses = ['pending', 'in_progress', 'completed', 'failed'] as const
@@ -67,10 +68,10 @@ const maxPlainIdentLength = 80
 export function identOf(key: string | undefined, params: unknown): string {
   if (key !== undefined) {
     checkText(key, 'the key of an entry')
-    return key.length > maxPlainIdentLength ? `k#${hash('sha256', key)}` : `k:${key}`
+    return key.length > maxPlainIdentLength ? `k#${sha256(key)}` : `k:${key}`
   }
   const text = canonicalJson(params ?? null)
-  return text.length > maxPlainIdentLength ? `p#${hash('sha256', text)}` : `p:${text}`
+  return text.length > maxPlainIdentLength ? `p#${sha256(text)}` : `p:${text}`
 }
 
 /** True when the call has noted a process (`note({ processGroup })`): its run is not closed while that process lives. */

@@ -1,19 +1,22 @@
 // The question of a run to a person, and its public view while it is open.
 import { z } from 'zod'
+import { once } from '../core/once.ts'
 
 /** Who may answer: people and programs only, or models too. */
 export const audiences = ['person', 'anyone'] as const
 export type Audience = (typeof audiences)[number]
 
-export const questionSchema = z.object({
-  id: z.string(),
-  question: z.string(),
-  for: z.enum(audiences),
-  schema: z.unknown(),
-  default: z.unknown().optional(),
-  askedAt: z.number(),
-  dueAt: z.number().nullable(),
-})
+export const questionSchema = once(() =>
+  z.object({
+    id: z.string(),
+    question: z.string(),
+    for: z.enum(audiences),
+    schema: z.unknown(),
+    default: z.unknown().optional(),
+    askedAt: z.number(),
+    dueAt: z.number().nullable(),
+  }),
+)
 
 /** An open question of a task. */
 export interface Question {

@@ -1,6 +1,7 @@
 // The sources of facts. A fact from a single model or tool has bounded confidence and is not merged into the parent branch until a
 // person, a program or an unrelated agent has stated it too. `voice` identifies independent models and tools.
 import { z } from 'zod'
+import { once } from '../core/once.ts'
 import { type DurableRule, firstConfidence, fullConfidence, isDurable } from './confidence.ts'
 
 /**
@@ -10,12 +11,14 @@ import { type DurableRule, firstConfidence, fullConfidence, isDurable } from './
 export const sourceKinds = ['person', 'model', 'tool', 'program', 'unknown'] as const
 export type SourceKind = (typeof sourceKinds)[number]
 
-export const sourceSchema = z.object({
-  kind: z.enum(sourceKinds),
-  taskId: z.string().optional(),
-  agentId: z.string().optional(),
-  voice: z.string().optional(),
-})
+export const sourceSchema = once(() =>
+  z.object({
+    kind: z.enum(sourceKinds),
+    taskId: z.string().optional(),
+    agentId: z.string().optional(),
+    voice: z.string().optional(),
+  }),
+)
 /** Recorded from the caller, never from the arguments of the call. */
 export interface Source {
   kind: SourceKind

@@ -1,6 +1,7 @@
 // Team tasks: the records of a task that several agents work on, besides the task's own row. Vocabulary and stored records; the
 // operations are in `team/`.
 import { z } from 'zod'
+import { once } from '../core/once.ts'
 
 /** Characters of an agent's name in a team. */
 export const maxAgentIdLength = 100
@@ -36,14 +37,16 @@ export interface TeamRecord {
 }
 
 /** The public view of an objective. */
-export const objectiveSchema = z.object({
-  /** Counts from 1 within its task. */
-  id: z.int(),
-  description: z.string(),
-  status: z.enum(objectiveStatuses),
-  agentId: z.string().nullable(),
-  notes: z.string().nullable(),
-})
+export const objectiveSchema = once(() =>
+  z.object({
+    /** Counts from 1 within its task. */
+    id: z.int(),
+    description: z.string(),
+    status: z.enum(objectiveStatuses),
+    agentId: z.string().nullable(),
+    notes: z.string().nullable(),
+  }),
+)
 
 /** A row of the objective table. */
 export interface ObjectiveRecord {

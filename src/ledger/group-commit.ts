@@ -62,13 +62,17 @@ export interface CommittedGroup {
   readonly events: CommittedEvents
 }
 
-/** Thrown by `runGroup` when another process holds the write lock: nothing has happened, and the same group may be run again. */
+/**
+ * Thrown by `runGroup` when another process holds a lock, or the server cannot be reached: nothing has happened, and the same group may be
+ * run again.
+ */
 export class LedgerBusy extends Error {
   /** How long the attempt waited for the lock, in milliseconds. */
   readonly waitedMs: number
 
-  constructor(waitedMs = 0) {
-    super('the ledger is busy')
+  /** `cause`: what was in the way, if it is known. */
+  constructor(waitedMs = 0, cause?: unknown) {
+    super('the ledger is busy', { cause })
     this.waitedMs = waitedMs
   }
 }
@@ -227,7 +231,8 @@ export class GroupCommit {
    * Waits with jitter, so that two processes that collided do not collide again. The pauses are added up instead of reading the clock: a
    * wall clock that jumps says nothing about how long the ledger has been busy.
    */
-  async #tryAgain(group: readonly QueuedStep[], busy: LedgerBusy): Promise<CommittedGroup | FailedGroup> {
+  async #tryAgain(group: readonly QueuedStep[], first: LedgerBusy): Promise<CommittedGroup | FailedGroup> {
+    let busy = first
     let waitedMs = 0
     const wait = (ms: number): void => {
       waitedMs += ms
@@ -236,13 +241,7 @@ export class GroupCommit {
     wait(busy.waitedMs)
     for (let attempt = 1; ; attempt++) {
       if (waitedMs >= busyPatienceMs || this.#patienceLeftMs <= 0) {
-        return failed(
-          new ErrandError(
-            'LEDGER_BUSY',
-            `Another process has held the ledger's write lock for ${Math.round(waitedMs)} ms. No change of the step was stored; try again.`,
-            { waitedMs: Math.round(waitedMs), attempts: attempt },
-          ),
-        )
+        return failed(stillBusy(Math.round(waitedMs), attempt, busy.cause))
       }
       const pauseMs = Math.max(1, this.#random() * Math.min(100, 4 * 2 ** attempt))
       await new Promise<void>((resume) => this.#clock.setTimeout(() => resume(), pauseMs))
@@ -251,6 +250,7 @@ export class GroupCommit {
         return await this.#runner.runGroup(group)
       } catch (error) {
         if (!(error instanceof LedgerBusy)) return failed(error)
+        busy = error
         wait(error.waitedMs)
       }
     }
@@ -271,6 +271,19 @@ export class GroupCommit {
     }
     this.#observers.committed(result.events)
   }
+}
+
+function stillBusy(waitedMs: number, attempts: number, cause: unknown): ErrandError {
+  const why =
+    cause instanceof Error
+      ? `The ledger could not be written for ${waitedMs} ms (${cause.message})`
+      : `Another process has held the ledger's write lock for ${waitedMs} ms`
+  return new ErrandError(
+    'LEDGER_BUSY',
+    `${why}. No change of the step was stored; try again.`,
+    { waitedMs, attempts },
+    cause,
+  )
 }
 
 function failed(error: unknown): FailedGroup {

@@ -452,6 +452,8 @@ export type Life = 'alive' | 'dead' | 'unknown'
 export interface Ledger {
   /** A path, `:memory:` or a URL without its secrets: for messages and child processes. */
   readonly name: string
+  /** The time that all processes of the ledger share, in epoch milliseconds. Absent where they share the clock of their host. */
+  readonly now?: () => number
   /**
    * Runs a step in order of arrival, on the writes of the steps before it; resolves when it is durable.
    * @throws what the step threw, with nothing written; OUTCOME_UNKNOWN when the commit itself failed; LEDGER_BUSY and LEDGER_WRITE_FAILED

@@ -1,24 +1,25 @@
 // Opens a ledger by its name: the only place that selects a dialect.
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
+import { isServerUrl, parseServerUrl } from './dialects/postgres/server-url.ts'
 import type { Ledger } from './ledger.ts'
 
+/** The name of a ledger as it may be shown: of a URL, all but the password. @throws ErrandError INVALID_INPUT */
+export function shownLedger(name: string): string {
+  return isServerUrl(name) ? parseServerUrl(name).name : name
+}
+
 /**
- * Opens the ledger at a path, or `:memory:`.
- * @throws ErrandError NOT_OFFERED for a PostgreSQL URL, INVALID_INPUT for any other URL, and what `openSqliteLedger` throws.
+ * Opens the ledger at a path, on a PostgreSQL server (`postgres://user@host/database`), or in memory (`:memory:`).
+ * @throws ErrandError INVALID_INPUT for any other URL, and what `openSqliteLedger` and `openServerLedger` throw.
  */
 export async function openLedger(name: string, clock?: Clock): Promise<Ledger> {
-  if (/^postgres(ql)?:\/\//i.test(name)) {
-    throw new ErrandError(
-      'NOT_OFFERED',
-      'A ledger on a PostgreSQL server is not supported yet: claims between machines have not been tested on real servers. Name a file, or ":memory:".',
-      { scheme: 'postgres' },
-    )
-  }
+  if (isServerUrl(name))
+    return await (await import('./dialects/postgres/server-ledger.ts')).openServerLedger(name, clock)
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(name)) {
     throw new ErrandError(
       'INVALID_INPUT',
-      `A ledger is a file path or ":memory:", not a URL like "${name.split('://')[0]}://…".`,
+      `A ledger is a file path, ":memory:" or the URL of a PostgreSQL server (postgres://…), not a URL like "${name.split('://')[0]}://…".`,
       {},
     )
   }

@@ -37,6 +37,7 @@ export function redactingLedger(inner: Ledger, redaction: Redaction): Ledger {
   }
   return {
     name: inner.name,
+    ...(inner.now === undefined ? {} : { now: inner.now }),
     step: ({ name, decide }) => inner.step({ name, decide: (tx) => decide(wrapped(tx)) }),
     read: (query, reader) => inner.read(query, reader),
     register: (instanceId) => inner.register(instanceId),

@@ -1,7 +1,6 @@
 // Whether a ledger that was found, and not named, may be opened: its tasks run as the user who opens it, so a file that another user put
 // there is a program of theirs. The same idea as git's `safe.directory`.
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import {
   accessSync,
   constants,
@@ -20,6 +19,7 @@ import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
 import { createRandomIds } from '../core/ids.ts'
 import { parse } from '../core/parse.ts'
+import { sha256 } from '../core/sha256.ts'
 import { type Environment, homeOf } from './home.ts'
 
 /** `refused`: even if the user says that they trust it. `asked`: the user is asked first. */
@@ -100,7 +100,7 @@ const entrySchema = z.object({ ledger: z.string(), places: z.array(z.string()) }
 /** Where the trust in a ledger is recorded (XDG base directories); undefined for a user without a home. */
 export function listFile(path: string, env: Environment): string | undefined {
   const folder = listFolder(env)
-  const name = createHash('sha256').update(realOf(path)).digest('hex').slice(0, 32)
+  const name = sha256(realOf(path)).slice(0, 32)
   return folder === undefined ? undefined : join(folder, `${name}.json`)
 }
 

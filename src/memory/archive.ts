@@ -2,6 +2,7 @@
 // conversation, so archiving it twice adds nothing. An archived branch can be read, and takes nothing new.
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
+import { once } from '../core/once.ts'
 import { type Conversation, conversationOf } from '../entities/conversation.ts'
 import { mainBranch } from '../entities/memory.ts'
 import { isTrusted } from '../entities/source.ts'
@@ -20,26 +21,28 @@ import { observe } from './record-observation.ts'
 import { branchSchema } from './request-fields.ts'
 
 /** A chat message with `content`, and perhaps a `name`, of a conversation that is not in the ledger. */
-const chatLineSchema = z.looseObject({ role: z.string() })
-type ChatLine = z.output<typeof chatLineSchema>
+const chatLineSchema = once(() => z.looseObject({ role: z.string() }))
+type ChatLine = z.output<ReturnType<typeof chatLineSchema>>
 
-export const archiveSchema = z
-  .strictObject({
-    taskId: taskIdSchema.optional().describe('The task whose conversation is archived.'),
-    context: z
-      .array(chatLineSchema)
-      .max(100_000)
-      .optional()
-      .describe('The conversation as chat messages, for a task that is not in the ledger.'),
-    branch: branchSchema.optional().describe('The branch to close, with all below it.'),
-  })
-  .refine(({ taskId, branch }) => (taskId === undefined) !== (branch === undefined), {
-    message: 'expected exactly one of `taskId` and `branch`',
-  })
-  .refine(({ context, branch }) => context === undefined || branch === undefined, {
-    path: ['context'],
-    message: 'a branch has no conversation: leave `context` out',
-  })
+export const archiveSchema = once(() =>
+  z
+    .strictObject({
+      taskId: taskIdSchema.optional().describe('The task whose conversation is archived.'),
+      context: z
+        .array(chatLineSchema())
+        .max(100_000)
+        .optional()
+        .describe('The conversation as chat messages, for a task that is not in the ledger.'),
+      branch: branchSchema().optional().describe('The branch to close, with all below it.'),
+    })
+    .refine(({ taskId, branch }) => (taskId === undefined) !== (branch === undefined), {
+      message: 'expected exactly one of `taskId` and `branch`',
+    })
+    .refine(({ context, branch }) => context === undefined || branch === undefined, {
+      path: ['context'],
+      message: 'a branch has no conversation: leave `context` out',
+    }),
+)
 
 /**
  * Stores calls as `tool_use` or `error` and the last answer as `insight`. `context` is used only for a task that is not in the ledger.

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { consolidationLevels, mainBranch } from '../entities/memory.ts'
 import { taskIdSchema } from '../entities/task-fields.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
@@ -18,32 +19,36 @@ import type { MemoryHost } from './memory-host.ts'
 import { type Merge, mergeBranch } from './merge.ts'
 import { agentIdSchema, branchSchema, sessionIdSchema } from './request-fields.ts'
 
-export const consolidateSchema = z.strictObject({
-  level: z
-    .enum(consolidationLevels)
-    .describe(
-      'session: observations become facts. agent: duplicate facts are merged and summarized. task: decides which facts are durable. project: combines what several tasks found.',
-    ),
-  sessionId: sessionIdSchema.optional().describe('For the level session. Default for a calling task: its own.'),
-  agentId: agentIdSchema.optional().describe('For the level agent.'),
-  taskId: taskIdSchema.optional().describe('For the level task; at session and agent it selects the branch.'),
-  taskIds: z.array(taskIdSchema).min(1).max(10_000).optional().describe('For the level project. Default: all.'),
-  branch: branchSchema
-    .optional()
-    .describe(
-      'session: default each with unconsolidated observations of the session. agent: default where it worked last. project: default main.',
-    ),
-})
-type ConsolidateRequest = z.output<typeof consolidateSchema>
+export const consolidateSchema = once(() =>
+  z.strictObject({
+    level: z
+      .enum(consolidationLevels)
+      .describe(
+        'session: observations become facts. agent: duplicate facts are merged and summarized. task: decides which facts are durable. project: combines what several tasks found.',
+      ),
+    sessionId: sessionIdSchema().optional().describe('For the level session. Default for a calling task: its own.'),
+    agentId: agentIdSchema().optional().describe('For the level agent.'),
+    taskId: taskIdSchema.optional().describe('For the level task; at session and agent it selects the branch.'),
+    taskIds: z.array(taskIdSchema).min(1).max(10_000).optional().describe('For the level project. Default: all.'),
+    branch: branchSchema()
+      .optional()
+      .describe(
+        'session: default each with unconsolidated observations of the session. agent: default where it worked last. project: default main.',
+      ),
+  }),
+)
+type ConsolidateRequest = z.output<ReturnType<typeof consolidateSchema>>
 
-export const consolidateOutcomeSchema = z.object({
-  ...countsShape,
-  durable: z.array(z.string()).optional().describe('Ids of durable facts.'),
-  ephemeral: z.int().optional().describe('Number of other facts.'),
-  summary: z.string().optional(),
-  historyId: z.string().optional().describe('The run in the history, if there was one.'),
-})
-type ConsolidateOutcome = z.output<typeof consolidateOutcomeSchema>
+export const consolidateOutcomeSchema = once(() =>
+  z.object({
+    ...countsShape,
+    durable: z.array(z.string()).optional().describe('Ids of durable facts.'),
+    ephemeral: z.int().optional().describe('Number of other facts.'),
+    summary: z.string().optional(),
+    historyId: z.string().optional().describe('The run in the history, if there was one.'),
+  }),
+)
+type ConsolidateOutcome = z.output<ReturnType<typeof consolidateOutcomeSchema>>
 
 const trigger = 'ability'
 
@@ -172,20 +177,22 @@ function notOwnTeam(caller: Caller, what: string): ErrandError {
   )
 }
 
-export const mergeSchema = z.strictObject({
-  branch: branchSchema.describe('The branch to merge from.'),
-  into: branchSchema.optional().describe('A branch above it. Default: the one directly above.'),
-  only: z
-    .enum(['all', 'durable'])
-    .default('all')
-    .describe('durable: only facts that a checkpoint found durable. Default all, which closes the branch as merged.'),
-})
+export const mergeSchema = once(() =>
+  z.strictObject({
+    branch: branchSchema().describe('The branch to merge from.'),
+    into: branchSchema().optional().describe('A branch above it. Default: the one directly above.'),
+    only: z
+      .enum(['all', 'durable'])
+      .default('all')
+      .describe('durable: only facts that a checkpoint found durable. Default all, which closes the branch as merged.'),
+  }),
+)
 
 /** Consolidates the pending observations of the branch, then merges it. @throws as `mergeBranch` */
 export function merge(
   host: MemoryHost,
   caller: Caller,
-  { branch, into, only }: z.output<typeof mergeSchema>,
+  { branch, into, only }: z.output<ReturnType<typeof mergeSchema>>,
 ): Promise<Merge> {
   return deliberate(host, 'merge', function* (tx, d): Op<Merge> {
     const from = yield* branchOfTeam(tx, caller, branch)

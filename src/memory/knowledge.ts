@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import type { ComparedFact, LikenessFunction } from '../api/options.ts'
 import { ErrandError } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import type { MemoryHost } from './memory-host.ts'
 
 export type JudgedPair = readonly [existing: ComparedFact, incoming: ComparedFact]
@@ -99,13 +100,15 @@ function wrongAnswer(option: string, expected: string, answer: unknown): ErrandE
   )
 }
 
-const embeddedSchema = z.object({
-  embeddings: z.array(z.array(z.number())),
-  modelId: z.string().min(1).default('unnamed'),
-})
+const embeddedSchema = once(() =>
+  z.object({
+    embeddings: z.array(z.array(z.number())),
+    modelId: z.string().min(1).default('unnamed'),
+  }),
+)
 
 async function embed(host: MemoryHost, known: Knowledge, texts: readonly string[]): Promise<void> {
-  const parsed = embeddedSchema.safeParse(await host.embed(texts))
+  const parsed = embeddedSchema().safeParse(await host.embed(texts))
   if (!parsed.success || parsed.data.embeddings.length !== texts.length) {
     throw new ErrandError(
       'EXECUTION_ERROR',

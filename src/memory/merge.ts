@@ -3,6 +3,7 @@
 // are not merged again.
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { fullConfidence, merged } from '../entities/confidence.ts'
 import { type BranchRecord, type FactRecord, mainBranch } from '../entities/memory.ts'
 import { joinedSources, type Source } from '../entities/source.ts'
@@ -25,25 +26,27 @@ export interface MergeRequest {
   trigger: string
 }
 
-export const mergeOutcomeSchema = z.object({
-  /** Facts that were created or confirmed on the target. */
-  merged: z.int().min(0),
-  /** Facts that lost against a contradicting fact. */
-  rejected: z.int().min(0),
-  conflicts: z.array(
-    z.object({
-      /** On the source branch. */
-      factId: z.string(),
-      /** On the target. */
-      otherId: z.string(),
-      ground: z.enum(grounds),
-      /** Which fact holds on the target. */
-      resolution: z.enum(['keep-both', 'source', 'target']),
-    }),
-  ),
-  mergeId: z.string(),
-})
-export type Merge = z.output<typeof mergeOutcomeSchema>
+export const mergeOutcomeSchema = once(() =>
+  z.object({
+    /** Facts that were created or confirmed on the target. */
+    merged: z.int().min(0),
+    /** Facts that lost against a contradicting fact. */
+    rejected: z.int().min(0),
+    conflicts: z.array(
+      z.object({
+        /** On the source branch. */
+        factId: z.string(),
+        /** On the target. */
+        otherId: z.string(),
+        ground: z.enum(grounds),
+        /** Which fact holds on the target. */
+        resolution: z.enum(['keep-both', 'source', 'target']),
+      }),
+    ),
+    mergeId: z.string(),
+  }),
+)
+export type Merge = z.output<ReturnType<typeof mergeOutcomeSchema>>
 /** A contradiction between two facts that was found by a merge. */
 export type Conflict = Merge['conflicts'][number]
 

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { defined } from '../core/defined.ts'
+import { once } from '../core/once.ts'
 import { categoryNamed } from '../entities/confidence.ts'
 import {
   branchStatuses,
@@ -36,19 +37,21 @@ import {
   sessionIdSchema,
 } from './request-fields.ts'
 
-export const factQuerySchema = z.strictObject({
-  branch: branchSchema.optional().describe('Default: that of the calling task, else main.'),
-  category: categorySchema.optional(),
-  status: z.enum(factStatuses).optional().describe('Default: both.'),
-  taskId: taskIdSchema.optional().describe('Only facts found in work on this task.'),
-  agentId: agentIdSchema.optional().describe('Only facts found by this agent.'),
-  sessionId: sessionIdSchema.optional(),
-  verdict: z.enum(factVerdicts).optional().describe('Only facts with this verdict of a checkpoint.'),
-  disputed: z.boolean().optional().describe('true: only facts that contradict another one; false: only the others.'),
-  /** Leaves out copies of the branch's own facts. */
-  inherited: z.boolean().default(false).describe('Includes facts of the branches above it. Default false.'),
-  ...pageShape,
-})
+export const factQuerySchema = once(() =>
+  z.strictObject({
+    branch: branchSchema().optional().describe('Default: that of the calling task, else main.'),
+    category: categorySchema().optional(),
+    status: z.enum(factStatuses).optional().describe('Default: both.'),
+    taskId: taskIdSchema.optional().describe('Only facts found in work on this task.'),
+    agentId: agentIdSchema().optional().describe('Only facts found by this agent.'),
+    sessionId: sessionIdSchema().optional(),
+    verdict: z.enum(factVerdicts).optional().describe('Only facts with this verdict of a checkpoint.'),
+    disputed: z.boolean().optional().describe('true: only facts that contradict another one; false: only the others.'),
+    /** Leaves out copies of the branch's own facts. */
+    inherited: z.boolean().default(false).describe('Includes facts of the branches above it. Default false.'),
+    ...pageShape(),
+  }),
+)
 
 /** Position of the next page; null at the end. */
 interface Next {
@@ -67,7 +70,14 @@ const pageSize = 200
 export function listFacts(
   host: MemoryHost,
   caller: Caller,
-  { branch, category, inherited, limit, before = Number.MAX_SAFE_INTEGER, ...rest }: z.output<typeof factQuerySchema>,
+  {
+    branch,
+    category,
+    inherited,
+    limit,
+    before = Number.MAX_SAFE_INTEGER,
+    ...rest
+  }: z.output<ReturnType<typeof factQuerySchema>>,
 ): Promise<Next & { facts: FactView[] }> {
   return host.read(function* (tx): Op<Next & { facts: FactView[] }> {
     const { name } = yield* resolveBranch(tx, caller, { branch }, 'read')
@@ -104,15 +114,17 @@ function* branchShown(tx: Reads, caller: Caller, branch: string | undefined): Op
   return (yield* resolveBranch(tx, caller, { branch }, 'read')).name
 }
 
-export const branchQuerySchema = z.strictObject({
-  status: z.enum(branchStatuses).optional(),
-  parent: branchSchema.optional().describe('Only branches directly below this one.'),
-  taskId: taskIdSchema.optional().describe('Only branches of this task and its agents.'),
-  /** Counting reads an index entry per fact: about 6 ms for 100,000 of them. */
-  counts: z.boolean().default(false).describe('Counts the active facts of each, summaries excluded. Default false.'),
-  limit: pageLimitSchema,
-  after: positionSchema,
-})
+export const branchQuerySchema = once(() =>
+  z.strictObject({
+    status: z.enum(branchStatuses).optional(),
+    parent: branchSchema().optional().describe('Only branches directly below this one.'),
+    taskId: taskIdSchema.optional().describe('Only branches of this task and its agents.'),
+    /** Counting reads an index entry per fact: about 6 ms for 100,000 of them. */
+    counts: z.boolean().default(false).describe('Counts the active facts of each, summaries excluded. Default false.'),
+    limit: pageLimitSchema(),
+    after: positionSchema(),
+  }),
+)
 
 export interface ListedBranch extends BranchView {
   /** Number of active facts, summaries excluded; only if `counts` is set. */
@@ -122,7 +134,7 @@ export interface ListedBranch extends BranchView {
 /** Lists branches, oldest first. */
 export function listBranches(
   host: MemoryHost,
-  { limit, after = 0, counts, ...filter }: z.output<typeof branchQuerySchema>,
+  { limit, after = 0, counts, ...filter }: z.output<ReturnType<typeof branchQuerySchema>>,
 ): Promise<Next & { branches: ListedBranch[] }> {
   return host.read(function* (tx): Op<Next & { branches: ListedBranch[] }> {
     const { rows, next } = pageOf(yield* tx.branch.list(defined(filter), limit + 1, after), limit)
@@ -135,20 +147,22 @@ export function listBranches(
   })
 }
 
-export const observationQuerySchema = z.strictObject({
-  branch: branchSchema.optional().describe('Default: all; for a calling task its own.'),
-  sessionId: sessionIdSchema.optional(),
-  taskId: taskIdSchema.optional(),
-  agentId: agentIdSchema.optional(),
-  types: z.array(z.enum(observationTypes)).min(1).optional().describe('Default: all.'),
-  ...pageShape,
-})
+export const observationQuerySchema = once(() =>
+  z.strictObject({
+    branch: branchSchema().optional().describe('Default: all; for a calling task its own.'),
+    sessionId: sessionIdSchema().optional(),
+    taskId: taskIdSchema.optional(),
+    agentId: agentIdSchema().optional(),
+    types: z.array(z.enum(observationTypes)).min(1).optional().describe('Default: all.'),
+    ...pageShape(),
+  }),
+)
 
 /** A caller with a task sees those of one branch, its own by default. @throws ErrandError NOT_FOUND, FORBIDDEN */
 export function listObservations(
   host: MemoryHost,
   caller: Caller,
-  { limit, before = Number.MAX_SAFE_INTEGER, ...query }: z.output<typeof observationQuerySchema>,
+  { limit, before = Number.MAX_SAFE_INTEGER, ...query }: z.output<ReturnType<typeof observationQuerySchema>>,
 ): Promise<Next & { observations: ObservationView[] }> {
   return host.read(function* (tx): Op<Next & { observations: ObservationView[] }> {
     const branch = yield* branchShown(tx, caller, query.branch)
@@ -158,20 +172,22 @@ export function listObservations(
   })
 }
 
-export const historyQuerySchema = z.strictObject({
-  type: z.enum(consolidationTypes).optional(),
-  taskId: taskIdSchema.optional(),
-  agentId: agentIdSchema.optional(),
-  sessionId: sessionIdSchema.optional(),
-  branch: branchSchema.optional().describe('As source or target. Default for a calling task: its own.'),
-  ...pageShape,
-})
+export const historyQuerySchema = once(() =>
+  z.strictObject({
+    type: z.enum(consolidationTypes).optional(),
+    taskId: taskIdSchema.optional(),
+    agentId: agentIdSchema().optional(),
+    sessionId: sessionIdSchema().optional(),
+    branch: branchSchema().optional().describe('As source or target. Default for a calling task: its own.'),
+    ...pageShape(),
+  }),
+)
 
 /** Lists runs of consolidation, including merges (conformance S2-100). @throws ErrandError NOT_FOUND, FORBIDDEN for a branch out of scope */
 export function listHistory(
   host: MemoryHost,
   caller: Caller,
-  { limit, before = Number.MAX_SAFE_INTEGER, ...query }: z.output<typeof historyQuerySchema>,
+  { limit, before = Number.MAX_SAFE_INTEGER, ...query }: z.output<ReturnType<typeof historyQuerySchema>>,
 ): Promise<Next & { history: HistoryView[] }> {
   return host.read(function* (tx): Op<Next & { history: HistoryView[] }> {
     const branch = yield* branchShown(tx, caller, query.branch)

@@ -5,6 +5,7 @@ import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import { idUnder } from '../core/ids.ts'
 import { checkText } from '../core/json.ts'
+import { once } from '../core/once.ts'
 import { categoryNamed, firstConfidence, summaryCategory, toHundredths } from '../entities/confidence.ts'
 import { inferCategory } from '../entities/fact-category.ts'
 import { type ObservationRecord, observationTypes } from '../entities/memory.ts'
@@ -20,23 +21,25 @@ import { branchTargetShape, categorySchema, fractionSchema, sessionIdSchema, tex
 /** `identity` is that of the call: a repeated call records nothing new. */
 type WithIdentity<Request> = Request & { identity: string | undefined }
 
-export const observeSchema = z.strictObject({
-  sessionId: sessionIdSchema
-    .optional()
-    .describe('The session of the observation. Default for a calling task: its own.'),
-  type: z
-    .enum(observationTypes)
-    .describe('insight, decision and discovery become facts; tool_use and error are stored for reference.'),
-  content: textSchema.describe('What was observed, as a sentence that is true on its own.'),
-  outcome: textSchema.optional().describe('The outcome.'),
-  ...branchTargetShape('Branch of memory.'),
-})
+export const observeSchema = once(() =>
+  z.strictObject({
+    sessionId: sessionIdSchema()
+      .optional()
+      .describe('The session of the observation. Default for a calling task: its own.'),
+    type: z
+      .enum(observationTypes)
+      .describe('insight, decision and discovery become facts; tool_use and error are stored for reference.'),
+    content: textSchema().describe('What was observed, as a sentence that is true on its own.'),
+    outcome: textSchema().optional().describe('The outcome.'),
+    ...branchTargetShape('Branch of memory.'),
+  }),
+)
 
 /** @throws ErrandError NOT_FOUND for branch or task, BRANCH_CLOSED, FORBIDDEN */
 export async function recordObservation(
   host: MemoryHost,
   caller: Caller,
-  given: WithIdentity<z.output<typeof observeSchema> & { sessionId: string }>,
+  given: WithIdentity<z.output<ReturnType<typeof observeSchema>> & { sessionId: string }>,
 ): Promise<{ observationId: string }> {
   const ctx = await host.stepContext()
   const { sessionId, type, content, outcome = null, taskId = null, agentId = null, identity } = given
@@ -95,23 +98,25 @@ async function consolidateDueSession(host: MemoryHost, sessionId: string, branch
   }
 }
 
-export const rememberSchema = z.strictObject({
-  text: textSchema.describe('The fact, as a sentence that is true on its own.'),
-  category: categorySchema
-    .optional()
-    .describe('Default: inferred from the text, such as bug_fix, architecture, security, …, insight.'),
-  confidence: fractionSchema
-    .optional()
-    .describe('Confidence, 0 to 1. Default 0.7, which is also the maximum for a model alone.'),
-  ...branchTargetShape('Branch of memory.'),
-  sessionId: sessionIdSchema.optional(),
-})
+export const rememberSchema = once(() =>
+  z.strictObject({
+    text: textSchema().describe('The fact, as a sentence that is true on its own.'),
+    category: categorySchema()
+      .optional()
+      .describe('Default: inferred from the text, such as bug_fix, architecture, security, …, insight.'),
+    confidence: fractionSchema()
+      .optional()
+      .describe('Confidence, 0 to 1. Default 0.7, which is also the maximum for a model alone.'),
+    ...branchTargetShape('Branch of memory.'),
+    sessionId: sessionIdSchema().optional(),
+  }),
+)
 
 /** @throws ErrandError NOT_FOUND for branch or task, BRANCH_CLOSED, FORBIDDEN, INVALID_INPUT for the category of summaries */
 export async function remember(
   host: MemoryHost,
   caller: Caller,
-  given: WithIdentity<z.output<typeof rememberSchema>>,
+  given: WithIdentity<z.output<ReturnType<typeof rememberSchema>>>,
 ): Promise<{ factId: string }> {
   const { sessionId = null, taskId = null, agentId = null, confidence, identity } = given
   const own = identity === undefined ? undefined : idUnder('fact', identity)

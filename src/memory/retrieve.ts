@@ -1,6 +1,7 @@
 // Recall: the facts of a branch and those above it that match a query, best first. Ranked by text, weighted by confidence and age.
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
+import { once } from '../core/once.ts'
 import { toFraction, toHundredths } from '../entities/confidence.ts'
 import { wordsOf } from '../entities/fact-tokens.ts'
 import type { FactRecord } from '../entities/memory.ts'
@@ -10,27 +11,31 @@ import { resolveBranch } from './branch-scope.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { branchTargetShape, fractionSchema } from './request-fields.ts'
 
-export const retrieveSchema = z.strictObject({
-  query: z.string().max(100_000).describe('What the facts should be about, in words.'),
-  limit: z.int().min(0).max(100).default(5),
-  ...branchTargetShape('The branch to search, with those above it.'),
-  minConfidence: fractionSchema.optional().describe('Minimum confidence, 0 to 1.'),
-})
-type RetrieveRequest = z.output<typeof retrieveSchema>
+export const retrieveSchema = once(() =>
+  z.strictObject({
+    query: z.string().max(100_000).describe('What the facts should be about, in words.'),
+    limit: z.int().min(0).max(100).default(5),
+    ...branchTargetShape('The branch to search, with those above it.'),
+    minConfidence: fractionSchema().optional().describe('Minimum confidence, 0 to 1.'),
+  }),
+)
+type RetrieveRequest = z.output<ReturnType<typeof retrieveSchema>>
 
 /** The shape that the agent loop reads, with `text` for readers of nodes (conformance C-29). */
-export const chunkSchema = z.object({
-  id: z.string(),
-  content: z.string(),
-  text: z.string(),
-  category: z.string(),
-  confidence: z.number(),
-  statedBy: z.array(sourceSchema),
-  branch: z.string(),
-  /** 0 to 1; 1 is a certain fact of today that matches best. */
-  score: z.number(),
-})
-type Chunk = z.output<typeof chunkSchema>
+export const chunkSchema = once(() =>
+  z.object({
+    id: z.string(),
+    content: z.string(),
+    text: z.string(),
+    category: z.string(),
+    confidence: z.number(),
+    statedBy: z.array(sourceSchema()),
+    branch: z.string(),
+    /** 0 to 1; 1 is a certain fact of today that matches best. */
+    score: z.number(),
+  }),
+)
+type Chunk = z.output<ReturnType<typeof chunkSchema>>
 
 /** How many of the best texts are weighted. */
 const minWeighed = 50

@@ -1,6 +1,7 @@
 // Saves the outcome of a task as one fact. A second save with the same outcome adds nothing; with another one it supersedes the first.
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
+import { once } from '../core/once.ts'
 import { storableText } from '../core/storable-text.ts'
 import { firstConfidence } from '../entities/confidence.ts'
 import { type FactRecord, mainBranch } from '../entities/memory.ts'
@@ -15,11 +16,13 @@ import { insertFact, supersedeFact, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { shortened } from './summary-text.ts'
 
-export const saveSchema = z.strictObject({
-  task: z.looseObject({ id: taskIdSchema }).describe('The task: its goal or name, its status, its result.'),
-  error: z.string().max(100_000).optional().describe('The error, if the task failed.'),
-})
-type SaveRequest = z.output<typeof saveSchema>
+export const saveSchema = once(() =>
+  z.strictObject({
+    task: z.looseObject({ id: taskIdSchema }).describe('The task: its goal or name, its status, its result.'),
+    error: z.string().max(100_000).optional().describe('The error, if the task failed.'),
+  }),
+)
+type SaveRequest = z.output<ReturnType<typeof saveSchema>>
 
 /** Episodes describe events rather than facts, so they are durable only if configured. */
 const episodeCategory = 'episode'

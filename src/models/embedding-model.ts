@@ -2,7 +2,8 @@
 // its shape. Texts are passed to it in batches of at most its own limit.
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
-import { kindOf, parse } from '../core/parse.ts'
+import { kindOf } from '../core/kind-of.ts'
+import { parse } from '../core/parse.ts'
 import { objectionToModel } from './language-model.ts'
 
 /** An embedding model of the AI SDK (specification v3 or v4), as far as it is used here. */

@@ -1,7 +1,8 @@
 // What counts as a language model: any object of the AI SDK's specification v3 or v4, recognized by its shape. No
 // package of that SDK is imported, so an application uses its own version, with any middleware.
 import { z } from 'zod'
-import { kindOf, parse } from '../core/parse.ts'
+import { kindOf } from '../core/kind-of.ts'
+import { parse } from '../core/parse.ts'
 
 /** A language model of the AI SDK (specification v3 or v4), as far as it is used here. */
 export interface LanguageModelLike {

@@ -3,25 +3,32 @@
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
 import { maxJsonLength } from '../core/json.ts'
+import { once } from '../core/once.ts'
 import { parse } from '../core/parse.ts'
 import type { LanguageModelLike } from './language-model.ts'
 import { ReportedError, UnfinishedStream } from './model-error.ts'
 import type { ModelChunk, ModelFinish, ModelUsage, ToolCall } from './step-schema.ts'
 
 /** Later versions report `{ total }`, earlier ones a number. Anything else is unknown. */
-const tokenCount = z
-  .union([z.number(), z.object({ total: z.number().nullish() }).transform(({ total }) => total ?? null)])
-  .nullish()
-  .catch(null)
+const tokenCount = once(() =>
+  z
+    .union([z.number(), z.object({ total: z.number().nullish() }).transform(({ total }) => total ?? null)])
+    .nullish()
+    .catch(null),
+)
 
-const usageSchema = z
-  .object({ inputTokens: tokenCount, outputTokens: tokenCount, totalTokens: z.number().nullish().catch(null) })
-  .nullish()
-  .catch(null)
+const usageSchema = once(() =>
+  z
+    .object({ inputTokens: tokenCount(), outputTokens: tokenCount(), totalTokens: z.number().nullish().catch(null) })
+    .nullish()
+    .catch(null),
+)
 
-const reasonSchema = z.union([z.string(), z.object({ unified: z.string() }).transform(({ unified }) => unified)])
+const reasonSchema = once(() =>
+  z.union([z.string(), z.object({ unified: z.string() }).transform(({ unified }) => unified)]),
+)
 
-const partSchemas = {
+const partSchemas = once(() => ({
   'text-delta': z.object({ type: z.literal('text-delta'), delta: z.string() }),
   'reasoning-delta': z.object({ type: z.literal('reasoning-delta'), delta: z.string() }),
   'tool-call': z.object({
@@ -35,11 +42,13 @@ const partSchemas = {
     type: z.literal('response-metadata'),
     modelId: z.string().min(1).nullish().catch(null),
   }),
-  finish: z.object({ type: z.literal('finish'), finishReason: reasonSchema, usage: usageSchema }),
+  finish: z.object({ type: z.literal('finish'), finishReason: reasonSchema(), usage: usageSchema() }),
   error: z.object({ type: z.literal('error'), error: z.unknown() }),
-}
+}))
 
-type Part = { [Type in keyof typeof partSchemas]: z.output<(typeof partSchemas)[Type]> }[keyof typeof partSchemas]
+type Part = {
+  [Type in keyof ReturnType<typeof partSchemas>]: z.output<ReturnType<typeof partSchemas>[Type]>
+}[keyof ReturnType<typeof partSchemas>]
 
 /**
  * The chunks of one step. Ends after `{ finish }`.
@@ -71,8 +80,12 @@ export async function* toChunks(
 
 function readPart(raw: unknown): Part | undefined {
   const type = typeof raw === 'object' && raw !== null ? (raw as { type?: unknown }).type : undefined
-  if (typeof type !== 'string' || !Object.hasOwn(partSchemas, type)) return undefined
-  return parse<Part>(partSchemas[type as keyof typeof partSchemas], raw, `The model's stream part "${type}"`)
+  if (typeof type !== 'string' || !Object.hasOwn(partSchemas(), type)) return undefined
+  return parse<Part>(
+    partSchemas()[type as keyof ReturnType<typeof partSchemas>],
+    raw,
+    `The model's stream part "${type}"`,
+  )
 }
 
 function toChunk(
@@ -98,7 +111,7 @@ function toFinish({ finishReason, usage }: Extract<Part, { type: 'finish' }>, mo
   return { reason: finishReason === 'unknown' ? 'other' : finishReason, usage: toUsage(usage), modelId }
 }
 
-function toUsage(usage: z.output<typeof usageSchema>): ModelUsage {
+function toUsage(usage: z.output<ReturnType<typeof usageSchema>>): ModelUsage {
   const inputTokens = usage?.inputTokens ?? null
   const outputTokens = usage?.outputTokens ?? null
   const sum = inputTokens === null || outputTokens === null ? null : inputTokens + outputTokens

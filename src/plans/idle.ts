@@ -114,7 +114,7 @@ export interface IdleOptions {
 }
 
 const maxRestMs = 1_000
-const engineStopped = 'The engine has stopped in the middle of the work. What is durable stays.'
+const engineStopped = 'The engine has stopped in the middle of the work. Everything in the ledger is kept.'
 
 /** Resolves when no task goes on, or when the signal aborts. It does not poll: the bell starts each further check. */
 export async function waitUntilIdle(options: IdleOptions): Promise<void> {

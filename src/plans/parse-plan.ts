@@ -59,7 +59,10 @@ function checkValues(source: PlanSource): void {
 /** @throws ErrandError INVALID_PLAN for a plan without file and name: its rounds could not be found again. */
 function nameOf(source: PlanSource, file: string | null): string {
   if (file !== null) return basename(file).replace(/\.(ya?ml|json)$/i, '')
-  throw source.error([], 'The plan has no `name`. A plan that is not a file is found again by its name')
+  throw source.error(
+    [],
+    'The plan has no `name`. A plan that is given as a value needs one, by which a later run finds its tasks',
+  )
 }
 
 interface Scope extends Inherited {

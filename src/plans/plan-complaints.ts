@@ -71,7 +71,7 @@ export function parseMapping<T extends z.ZodType>(
     throw source.error(at, `${owner} must be a mapping like ${example}, got ${kindOfValue(value)}`)
   }
   const inner = issue.code === 'invalid_key' ? issue.issues[0] : undefined
-  throw source.error([...at, ...inside], `${part}: ${(inner ?? issue).message.replace(/^Invalid input: /, '')}`)
+  throw source.error([...at, ...inside], `${part}: ${(inner ?? issue).message}`)
 }
 
 function kindOfValue(value: unknown): string {

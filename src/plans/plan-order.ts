@@ -21,6 +21,15 @@ export function checkAfter(source: PlanSource, level: PlanTask[], at: PlanPath):
   })
 }
 
+/** Names that a message lists; of more it says how many there are. */
+const maxListed = 30
+
+function listed(names: readonly string[]): string {
+  return names.length > maxListed
+    ? `${names.slice(0, maxListed).join(', ')}, … (${names.length} in all)`
+    : names.join(', ')
+}
+
 function missingBlocker(wrong: Complaints, task: PlanTask, index: number, level: PlanTask[]): ErrandError {
   const name = (task.after[index] as string).slice(task.parent === null ? 0 : task.parent.length + 1)
   const siblings = level.filter((other) => other !== task).map((other) => other.name)
@@ -28,7 +37,9 @@ function missingBlocker(wrong: Complaints, task: PlanTask, index: number, level:
   const group = level.find((other) => other.children.some((child) => child.name === name))
   const where = task.parent === null ? 'at the top of the plan' : `in the group "${task.parent}"`
   const help =
-    group === undefined ? didYouMean(nearest) : ` "${name}" stands inside the group "${group.name}": come after that`
+    group === undefined
+      ? `${didYouMean(nearest)}${siblings.length === 0 ? '' : ` It may come after: ${listed(siblings)}`}`
+      : ` "${name}" stands inside the group "${group.name}": come after that`
   return wrong.value(['after', index], `comes after "${name}", but there is no such task ${where}.${help}`, {
     task: task.path,
     missing: name,

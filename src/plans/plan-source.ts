@@ -1,8 +1,8 @@
 // Reads a plan: its value, and the line and column of each part of it for error messages. The YAML parser reads JSON too: it reports
 // positions and duplicate keys.
 import { isUtf8 } from 'node:buffer'
-import { readFile, realpath } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { readdir, readFile, realpath } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import {
   isAlias,
   isMap,
@@ -17,7 +17,8 @@ import {
   visit,
   type YAMLParseError,
 } from 'yaml'
-import { ErrandError } from '../core/errors.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
+import { ErrandError, nearestName } from '../core/errors.ts'
 import { sentenceOf } from '../core/parse.ts'
 import { messageOf } from '../core/stored-error.ts'
 
@@ -44,10 +45,22 @@ export async function readPlanSource(file: string, cwd: string): Promise<PlanSou
     path = await realpath(resolve(cwd, file))
     bytes = await readFile(path)
   } catch (error) {
-    const reason = messageOf(error)
-    throw new ErrandError('NOT_FOUND', `Cannot read the plan ${file}: ${reason}.`, { file }, error)
+    throw new ErrandError(
+      'NOT_FOUND',
+      `Cannot read the plan ${file}: ${await whyUnreadable(file, cwd, error)}`,
+      { file },
+      error,
+    )
   }
   return { ...parsePlanSource(decode(bytes, file), file), path }
+}
+
+async function whyUnreadable(file: string, cwd: string, error: unknown): Promise<string> {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return `${messageOf(error)}.`
+  const folder = resolve(cwd, dirname(file))
+  const names = await readdir(folder).catch(() => [])
+  const nearest = nearestName(basename(file), names)
+  return `there is no such file.${didYouMean(nearest && join(dirname(file), nearest))}`
 }
 
 function decode(bytes: Buffer, file: string): string {

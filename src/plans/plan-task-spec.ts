@@ -1,7 +1,8 @@
 // What a task of a plan is created with: the short forms become executor and input, and the definition gets a hash.
-import { hash } from 'node:crypto'
+
 import { isAbsolute, resolve } from 'node:path'
 import { canonicalJson } from '../core/json.ts'
+import { sha256 } from '../core/sha256.ts'
 import type { StoredEnvironment } from '../executors/secret-reference.ts'
 import type { PlanTaskSpec } from './plan.ts'
 import { planFields, type RawPlanTask } from './plan-schema.ts'
@@ -78,7 +79,7 @@ export function definitionHash({ after, ...scope }: Inherited, raw: RawPlanTask,
   const { autoStart: _autoStart, tasks: _tasks, cwd: _cwd, env: _env, shell: _shell, ...definition } = raw
   const place = work === 'run' ? { cwd: scope.cwd, env: scope.env, shell: scope.shell } : {}
   const text = canonicalJson({ ...definition, ...place, name: raw.name ?? name, work, after })
-  return hash('sha256', text).slice(0, 16)
+  return sha256(text).slice(0, 16)
 }
 
 /** Joins two folders as written, so that the result does not depend on where the plan lies. */

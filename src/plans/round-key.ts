@@ -1,8 +1,9 @@
 // The keys of a plan's tasks. A round is one pass through a plan. It creates its tasks in generations: the first holds the whole plan,
 // each later one the tasks that were added or are redone. Keys are idempotency keys of the ledger, so two processes that start the same
 // round at once create one set of tasks.
-import { hash } from 'node:crypto'
+
 import { dirname, join, relative } from 'node:path'
+import { sha256 } from '../core/sha256.ts'
 import type { Engine } from '../engine-api.ts'
 import type { Task } from '../entities/task.ts'
 import { isRootOf, type Trees } from '../entities/task-trees.ts'
@@ -78,5 +79,5 @@ export async function isOfRound(engine: Engine, round: string, task: Task): Prom
 }
 
 function bounded(text: string): string {
-  return text.length <= maxPartLength ? text : `~${hash('sha256', text)}`
+  return text.length <= maxPartLength ? text : `~${sha256(text)}`
 }

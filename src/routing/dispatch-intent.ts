@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { defined } from '../core/defined.ts'
 import { briefError, ErrandError, type ErrorCode, type StoredError } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { toStoredError } from '../core/stored-error.ts'
 import { openStatuses, type Task, type TaskStatus, taskStatuses } from '../entities/task.ts'
 import { taskFields } from '../entities/task-fields.ts'
@@ -65,7 +66,7 @@ async function act(engine: DispatchEngine, action: TaskAction, taskId: string, i
     case 'resume_task':
       return { did: 'resumed', task: await engine.resume(taskId) }
     case 'cancel_task':
-      return { did: 'canceled', task: await engine.cancel(taskId, read(intent, 'reason', reasonSchema)) }
+      return { did: 'canceled', task: await engine.cancel(taskId, read(intent, 'reason', reasonSchema())) }
     case 'get_task_status':
       return { did: 'status', task: await requireTask(engine, taskId) }
     case 'update_task':
@@ -79,14 +80,14 @@ async function createFrom(
   { message, parentId }: DispatchOptions,
 ): Promise<Effect> {
   const { name, description, priority } = changesIn(intent)
-  const goal = message ?? read(intent, 'goal', textSchema) ?? description ?? name
+  const goal = message ?? read(intent, 'goal', textSchema()) ?? description ?? name
   if (goal === undefined) return nothing('create_task needs a goal, a description or a name, and the intent has none.')
   const task: NewTask = defined({ goal, name, description, priority, parentId })
   return reportRefusal(engine, null, async () => ({ did: 'created', task: await engine.create(task) }))
 }
 
 async function listFor(engine: DispatchEngine, intent: Intent, scope: Scope): Promise<Effect> {
-  const status = read(intent, 'status', listedSchema) ?? 'open'
+  const status = read(intent, 'status', listedSchema()) ?? 'open'
   const { tasks } = await engine.list({ ...listScope(scope), ...statusesOf(status), limit: maxListed })
   return { did: 'listed', task: null, tasks }
 }
@@ -130,15 +131,15 @@ const nothing = (reason: string): Effect => ({ did: 'nothing', task: null, reaso
 // ── details of an intent ──
 
 const maxListed = 100
-const textSchema = z.string().trim().min(1)
-const nameSchema = textSchema.max(500)
-const reasonSchema = textSchema.max(500)
-const listedSchema = z.enum([...taskStatuses, 'all'])
+const textSchema = once(() => z.string().trim().min(1))
+const nameSchema = once(() => textSchema().max(500))
+const reasonSchema = once(() => textSchema().max(500))
+const listedSchema = once(() => z.enum([...taskStatuses, 'all']))
 
 function changesIn(intent: Intent): TaskChanges {
   return defined({
-    name: read(intent, 'name', nameSchema),
-    description: read(intent, 'description', textSchema),
+    name: read(intent, 'name', nameSchema()),
+    description: read(intent, 'description', textSchema()),
     priority: read(intent, 'priority', taskFields.priority.schema),
   })
 }
@@ -148,7 +149,7 @@ function read<T>(intent: Intent, detail: string, schema: z.ZodType<T>): T | unde
   return Object.hasOwn(intent.details, detail) ? schema.safeParse(intent.details[detail]).data : undefined
 }
 
-function statusesOf(status: z.infer<typeof listedSchema> | 'open'): { status?: TaskStatus[] } {
+function statusesOf(status: z.infer<ReturnType<typeof listedSchema>> | 'open'): { status?: TaskStatus[] } {
   if (status === 'all') return {}
   if (status !== 'open') return { status: [status] }
   return { status: [...openStatuses] }

@@ -2,6 +2,7 @@
 // execute; else it goes to the task that it belongs to, or creates a new one. Returns what was done.
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { parse, requireText } from '../core/parse.ts'
 import type { Task } from '../entities/task.ts'
 import { type AskBus, type AskModel, askModelOf, type ModelChoice } from './ask-model.ts'
@@ -43,20 +44,22 @@ export interface HandlerParts {
 
 export type Handler = (message: string, options?: HandleOptions) => Promise<Handled>
 
-const handleOptionsSchema = z
-  .strictObject({
-    intent: z.boolean().default(true),
-    threshold: z.number().min(0).max(1).default(0.7),
-    model: z.custom<ModelChoice>().optional(),
-    parentId: z.string().min(1).max(100).optional(),
-    rootsOnly: z.boolean().default(false),
-    signal: z.instanceof(AbortSignal).optional(),
-  })
-  .refine(
-    ({ parentId, rootsOnly }) => parentId === undefined || !rootsOnly,
-    '`parentId` and `rootsOnly` exclude each other: pass one of the two',
-  )
-type Settings = z.output<typeof handleOptionsSchema> & { ask: AskModel }
+const handleOptionsSchema = once(() =>
+  z
+    .strictObject({
+      intent: z.boolean().default(true),
+      threshold: z.number().min(0).max(1).default(0.7),
+      model: z.custom<ModelChoice>().optional(),
+      parentId: z.string().min(1).max(100).optional(),
+      rootsOnly: z.boolean().default(false),
+      signal: z.instanceof(AbortSignal).optional(),
+    })
+    .refine(
+      ({ parentId, rootsOnly }) => parentId === undefined || !rootsOnly,
+      '`parentId` and `rootsOnly` exclude each other: pass one of the two',
+    ),
+)
+type Settings = z.output<ReturnType<typeof handleOptionsSchema>> & { ask: AskModel }
 
 /**
  * Creates the function behind `engine.handle`. A mention needs no model; without any model, messages still go to a

@@ -67,10 +67,12 @@ function brokenSentences(parent: TaskRecord, broken: TaskRecord[]): string[] {
   const ended = listOf(
     broken.map((child) => `${nameOf(child)} ${child.status === 'failed' ? 'failed' : 'was canceled'}`),
   )
-  if (parent.group) return [`${ended}, so it will fail once all have settled.`]
+  if (parent.group) return [`${ended}, so the group fails when all its tasks have settled.`]
   if (parent.policy.autoComplete !== true) return [`${ended}.`]
-  const retry = broken.some((child) => child.status === 'failed') ? '`retry` there gives a new attempt, ' : ''
-  return [`${ended}, so it does not complete by itself: ${retry}\`delete\` there goes on without.`]
+  const help = broken.some((child) => child.status === 'failed')
+    ? '`retry` gives a failed child a new attempt, `delete` removes it.'
+    : '`delete` removes a canceled child.'
+  return [`${ended}, so this task does not complete by itself. ${help}`]
 }
 
 function policyText(parent: TaskRecord, open: TaskRecord[]): string[] {

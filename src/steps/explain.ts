@@ -3,9 +3,10 @@
 import type { RunnableTasks } from '../api/executor.ts'
 import type { Why } from '../api/views.ts'
 import { isoTime } from '../core/clock.ts'
+import { sentenceOf } from '../core/parse.ts'
 import { agentName } from '../drafts/known-executors.ts'
 import { type Question, toQuestion } from '../entities/question.ts'
-import { isSettled, type TaskRecord } from '../entities/task.ts'
+import { isSettled, noReason, type TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { obstacleOf, recordStateWord } from '../machines/readiness.ts'
 import { explainLimits, familyText, listOf, nameOf } from './explain-other-tasks.ts'
@@ -19,7 +20,7 @@ export function* explain(tx: Reads, id: string, canRun: CanRun): Op<Why> {
   const base = { taskId: id, status: task.status, tasks: [] as string[], at: null as number | null }
   switch (obstacleOf(task)) {
     case 'settled':
-      return { ...base, reason: 'settled', message: `${nameOf(task)} is ${task.status}.` }
+      return { ...base, reason: 'settled', message: settledText(task) }
     case 'running':
       if (task.group) return yield* explainGroup(tx, task, base)
       return {
@@ -58,12 +59,24 @@ export function* explain(tx: Reads, id: string, canRun: CanRun): Op<Why> {
   }
 }
 
+const maxReasonLength = 200
+
+function settledText(task: TaskRecord): string {
+  if (task.status === 'completed') return `${nameOf(task)} is completed.`
+  const failure = task.error?.message === noReason ? undefined : task.error?.message
+  const given = (task.status === 'failed' ? failure : task.statusReason) ?? ''
+  const reason = (given.split('\n')[0] ?? '').trim().slice(0, maxReasonLength)
+  const ended = `${nameOf(task)} ${task.status === 'failed' ? 'failed' : 'was canceled'}`
+  const sentence = sentenceOf(reason === '' ? ended : `${ended}: ${reason}`)
+  return task.status === 'failed' ? `${sentence} \`retry\` gives it a new attempt.` : sentence
+}
+
 /** Undefined if this engine can run the task, or runs no tasks. */
 function explainExecutor({ executor, policy }: TaskRecord, canRun: CanRun): Explained | undefined {
   const tasks = canRun?.(executor as string) ?? 'all'
   if (tasks === 'all' || (tasks === 'named' && policy.model !== undefined)) return undefined
   if (tasks === 'unknown') {
-    const message = `This engine has no executor "${executor}"; one that has it will run it.`
+    const message = `This engine has no executor "${executor}". An engine on this ledger that has it runs the task.`
     return { reason: 'executor', message }
   }
   const missing =
@@ -113,17 +126,18 @@ type Explained = Pick<Why, 'reason' | 'message'>
 
 function explainHeld(task: TaskRecord, base: Base): Why {
   const verb = task.status === 'paused' ? 'resume' : 'start'
-  const owned = task.owner === null ? '' : ` It is ${task.owner}'s.`
+  const owned = task.owner === null ? '' : ` Its owner is ${task.owner}.`
   return { ...base, reason: 'held', message: `${nameOf(task)} is ${task.status} and waits for \`${verb}\`.${owned}` }
 }
 
 function* explainQuestions(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   const questions = yield* openQuestions(tx, task.id)
-  const who = questions.some((question) => question.for === 'person') ? "A person's `answer`" : '`answer`'
+  const who = questions.some((question) => question.for === 'person') ? 'a person to answer' : 'an answer'
+  const asked = questions.map((question) => `"${question.question}"`).join(', ')
   return {
     ...base,
     reason: 'answer',
-    message: `It asks: ${questions.map((question) => `"${question.question}"`).join(', ') || 'for an answer'}. ${who} goes on.`,
+    message: `It waits for ${who}${asked === '' ? '.' : `: ${asked}`}`,
   }
 }
 
@@ -131,7 +145,7 @@ function* explainQuestions(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
 function* explainByHand(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   if (task.status === 'paused') return explainHeld(task, base)
   if (task.status === 'input_required') return yield* explainQuestions(tx, task, base)
-  const message = `${nameOf(task)} was put into waiting by hand: \`update({ status: 'working' })\` goes on.`
+  const message = `${nameOf(task)} was set to waiting by hand. \`update({ status: 'working' })\` lets it continue.`
   return { ...base, reason: 'children', message }
 }
 
@@ -149,16 +163,16 @@ function* explainGroup(tx: Reads, group: TaskRecord, base: Base): Op<Why> {
       message: `${nameOf(group)} is a group and ends with its last task: ${listOf(running.map(nameOf))} ${running.length === 1 ? 'is' : 'are'} running, ${open.length - running.length} more to come.${yield* familyText(tx, group)}`,
     }
   }
+  const listed = listOf(
+    open.map((each) => `${nameOf(each)}, ${recordStateWord(each)}`),
+    '; ',
+  )
+  const waiting = open.length === 0 ? '' : ` Open: ${listed}. \`why\` says for each task what it waits for.`
   return {
     ...base,
     reason: 'children',
     tasks: open.map((each) => each.id),
-    message: `${nameOf(group)} is a group that has begun, but none of its tasks runs now. It waits for ${
-      listOf(
-        open.map((each) => `${nameOf(each)}, ${recordStateWord(each)}`),
-        '; ',
-      ) || 'its tasks'
-    }. \`why\` of each says what it waits for.${yield* familyText(tx, group)}`,
+    message: `${nameOf(group)} is a group. It has started, but none of its tasks runs now.${waiting}${yield* familyText(tx, group)}`,
   }
 }
 
@@ -176,9 +190,9 @@ function* explainBlockers(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   const sentences = [
     by.open.length > 0 && `It comes after ${listOf(by.open)}, not yet completed.`,
     by.failed.length > 0 &&
-      `It comes after ${listOf(by.failed)}, which failed: \`retry\` there gives a new attempt, \`unblock\` goes on without, \`cancel\` ends this task.`,
+      `It comes after ${listOf(by.failed)}, which failed. \`retry\` gives a failed task a new attempt, \`unblock\` ends the wait, \`cancel\` ends this task.`,
     by.canceled.length > 0 &&
-      `It comes after ${listOf(by.canceled)}, which was canceled and will never complete: \`unblock\` goes on without, \`cancel\` ends this task.`,
+      `It comes after ${listOf(by.canceled)}, which was canceled and will never complete. \`unblock\` ends the wait, \`cancel\` ends this task.`,
   ]
   return { ...base, reason: 'blocked', tasks: ids, message: sentences.filter(Boolean).join(' ') }
 }

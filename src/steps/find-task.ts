@@ -19,7 +19,7 @@ export function* findTask(tx: Reads, ref: string): Op<TaskRecord | undefined> {
   if (exact || found.length <= 1) return exact ?? found[0]
   throw new ErrandError(
     'INVALID_INPUT',
-    `"${ref}" is the beginning of several ids: ${found.map((task) => `${task.id} (${task.name})`).join(', ')}. Use more characters of the id, or #seq.`,
+    `"${ref}" is the beginning of several ids: ${found.map((task) => `${task.id} (${task.name})`).join(', ')}. Use more characters of the id, or the number of the task, like #3.`,
     {
       ref,
       candidates: found.map((task) => task.id),

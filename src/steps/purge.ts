@@ -7,7 +7,7 @@ import { type Op, type Purgeable, type PurgePosition, type Reads, type Step, ste
 const setting = 'purgedThrough'
 
 /** The maximum of rows that one transaction removes: short transactions let others write in between. */
-export const maxRowsRemoved = 500
+export const maxRowsRemoved = 250
 /** The maximum of roots that one read examines. */
 const maxRoots = 200
 /** The maximum of events that the step which hides families may have to examine. */

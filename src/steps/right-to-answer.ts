@@ -19,7 +19,7 @@ export function requireAnswerer(task: TaskRecord, question: CallRecord, caller: 
   if (mayAnswer(question.params as QuestionParams, caller)) return
   throw new ErrandError(
     'FORBIDDEN',
-    `Cannot answer question ${question.id} of ${task.id}: it is put to people, and ${whyNotForPeople(caller)}. A person can answer it with "errand answer" or over HTTP with credentials that name no task, and your program with \`engine.answer\`. A question that models may answer is asked with \`for: 'anyone'\`.`,
+    `Cannot answer question ${question.id} of ${task.id}: it is for people, and ${whyNotForPeople(caller)}. A person can answer it with "errand answer" or over HTTP with credentials that name no task, and your program with \`engine.answer\`. A question that models may answer is asked with \`for: 'anyone'\`.`,
     { taskId: task.id, question: question.id },
   )
 }
@@ -59,7 +59,7 @@ function* whyForPeople(
 ): Op<{ holds: string; help: string } | undefined> {
   const wait = 'Wait until a person has answered, or have a person make this change.'
   const question = verb === 'change' ? undefined : yield* openQuestion(tx, task)
-  if (question !== undefined) return { holds: `its question ${question.id} is open and put to people`, help: wait }
+  if (question !== undefined) return { holds: `its question ${question.id} is open and for people`, help: wait }
   const { executor } = task
   // A task that is worked on by hand, or by an agent, asks people by an open question only.
   if (executor === null || executor === agentName) return undefined

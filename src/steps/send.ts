@@ -68,7 +68,9 @@ function* answerable(tx: Reads, task: TaskRecord, { content, delivery, caller }:
 function requireListening(task: TaskRecord, request: SendRequest): void {
   if (!isSettled(task.status) || (task.status === 'failed' && request.retry)) return
   const help =
-    task.status === 'failed' ? 'Send with { retry: true } to give it a new attempt.' : 'It is final. Create a new task.'
+    task.status === 'failed'
+      ? 'To give it a new attempt with this message, send it with `retry`.'
+      : 'It is final. Create a new task.'
   throw new ErrandError('INVALID_TRANSITION', `Cannot send to ${task.id}: it is ${task.status}. ${help}`, {
     taskId: task.id,
     from: task.status,

@@ -53,7 +53,7 @@ export function* ensureBranch(tx: Tx, task: NamedTask, parent: string | null, ct
   const found = yield* tx.branch.ofTask(task.id)
   if (found !== undefined) return found
   const made = {
-    name: yield* freeName(tx, branchNames(task)),
+    name: yield* branchName(tx, task),
     parent: parent ?? (yield* branchAbove(tx, task)),
     description: task.name,
     taskId: task.id,
@@ -107,17 +107,24 @@ function* branchAbove(tx: Reads, task: NamedTask): Op<string> {
  */
 const maxNumbered = 9
 
-function* branchNames({ id, name }: NamedTask): Generator<string, void, void> {
+function* branchName(tx: Reads, { id, name }: NamedTask): Op<string> {
   const own = id.replace(/^task-/, '')
   const slug = slugOf(name)
-  if (slug === '') return yield `task/${own}`
-  yield `task/${slug}`
-  for (let number = 2; number <= maxNumbered; number++) yield `task/${slug}-${number}`
-  yield `task/${slug}-${own}`
+  const plain = slug === '' ? `task/${own}` : `task/${slug}`
+  if (yield* isFreeName(tx, plain)) return plain
+  const isNumbered = slug !== '' && (yield* isFreeName(tx, `${plain}-${maxNumbered}`))
+  for (let number = 2; isNumbered && number <= maxNumbered; number++) {
+    if (yield* isFreeName(tx, `${plain}-${number}`)) return `${plain}-${number}`
+  }
+  return `task/${slug}-${own}`
+}
+
+function* isFreeName(tx: Reads, name: string): Op<boolean> {
+  return (yield* tx.branch.get(name)) === undefined
 }
 
 function* freeName(tx: Reads, names: Iterable<string>): Op<string> {
-  for (const name of names) if ((yield* tx.branch.get(name)) === undefined) return name
+  for (const name of names) if (yield* isFreeName(tx, name)) return name
   throw new Error('no name for a branch is free, though each task has an id of its own')
 }
 

@@ -98,7 +98,7 @@ function* missDeadline(tx: Tx, taskId: string, request: TimerRequest): Op<void> 
     message: `It was not done by its deadline, ${isoTime(task.deadline as number)}`,
     details: { deadline: task.deadline },
   }
-  const ended: Ended[] = task.group ? yield* cancelBelow(tx, task, 'the deadline of its group is over', request) : []
+  const ended: Ended[] = task.group ? yield* cancelBelow(tx, task, 'the deadline of its group has passed', request) : []
   ended.push({ task: yield* failWhereItStands(tx, task, error, request) })
   yield* settleAll(tx, ended, request)
 }

@@ -2,6 +2,7 @@
 // one transaction, for people and models.
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
+import { once } from '../core/once.ts'
 import { summaryCategory, toFraction } from '../entities/confidence.ts'
 import type { BranchRecord, FactRecord } from '../entities/memory.ts'
 import { type Source, sourceSchema } from '../entities/source.ts'
@@ -19,20 +20,22 @@ import { type Objective, toObjective } from './objectives.ts'
 import { loadShared } from './team-scope.ts'
 
 /** Times are epoch milliseconds. */
-export const teamTaskSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  description: z.string(),
-  type: z.string().nullable(),
-  tags: z.array(z.string()),
-  status: z.enum(taskStatuses),
-  branch: z.string().nullable(),
-  parentBranch: z.string().nullable(),
-  summary: z.string().nullable(),
-  createdAt: z.number(),
-  updatedAt: z.number(),
-  completedAt: z.number().nullable(),
-})
+export const teamTaskSchema = once(() =>
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    type: z.string().nullable(),
+    tags: z.array(z.string()),
+    status: z.enum(taskStatuses),
+    branch: z.string().nullable(),
+    parentBranch: z.string().nullable(),
+    summary: z.string().nullable(),
+    createdAt: z.number(),
+    updatedAt: z.number(),
+    completedAt: z.number().nullable(),
+  }),
+)
 /** A team's task. Times are epoch milliseconds. */
 export interface TeamTask {
   id: string
@@ -52,16 +55,16 @@ export interface TeamTask {
   completedAt: number | null
 }
 
-const agentShape = { agentId: z.string(), role: z.string().nullable() }
+const agentShape = once(() => ({ agentId: z.string(), role: z.string().nullable() }))
 
-const agentSummarySchema = z.object({ ...agentShape, summary: z.string() })
+const agentSummarySchema = once(() => z.object({ ...agentShape(), summary: z.string() }))
 export interface AgentSummary {
   agentId: string
   role: string | null
   summary: string
 }
 
-const activeAgentSchema = z.object({ ...agentShape, objectives: z.array(z.int()) })
+const activeAgentSchema = once(() => z.object({ ...agentShape(), objectives: z.array(z.int()) }))
 /** `objectives`: the numbers of the agent's objectives. */
 export interface ActiveAgent {
   agentId: string
@@ -70,14 +73,16 @@ export interface ActiveAgent {
   objectives: number[]
 }
 
-const keyFactSchema = z.object({
-  id: z.string(),
-  text: z.string(),
-  category: z.string(),
-  confidence: z.number(),
-  statedBy: z.array(sourceSchema),
-  agentId: z.string().nullable(),
-})
+const keyFactSchema = once(() =>
+  z.object({
+    id: z.string(),
+    text: z.string(),
+    category: z.string(),
+    confidence: z.number(),
+    statedBy: z.array(sourceSchema()),
+    agentId: z.string().nullable(),
+  }),
+)
 export interface KeyFact {
   id: string
   text: string
@@ -89,16 +94,18 @@ export interface KeyFact {
   agentId: string | null
 }
 
-const count = z.int().min(0)
+const count = once(() => z.int().min(0))
 
-export const teamContextSchema = z.object({
-  task: teamTaskSchema,
-  objectives: z.array(objectiveSchema),
-  agentSummaries: z.array(agentSummarySchema),
-  activeAgents: z.array(activeAgentSchema),
-  keyFacts: z.array(keyFactSchema),
-  progress: z.object({ total: count, done: count, active: count, todo: count, blocked: count }),
-})
+export const teamContextSchema = once(() =>
+  z.object({
+    task: teamTaskSchema(),
+    objectives: z.array(objectiveSchema()),
+    agentSummaries: z.array(agentSummarySchema()),
+    activeAgents: z.array(activeAgentSchema()),
+    keyFacts: z.array(keyFactSchema()),
+    progress: z.object({ total: count(), done: count(), active: count(), todo: count(), blocked: count() }),
+  }),
+)
 export interface TeamContext {
   task: TeamTask
   objectives: Objective[]

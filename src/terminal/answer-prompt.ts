@@ -6,17 +6,16 @@ import { systemClock } from '../core/clock.ts'
 import { defined } from '../core/defined.ts'
 import { formatDuration } from '../core/duration.ts'
 import { ErrandError } from '../core/errors.ts'
-import { type Issue, issueText } from '../core/parse.ts'
 import type { Engine } from '../engine-api.ts'
 import type { Task } from '../entities/task.ts'
 import { openSubtasks } from '../plans/idle.ts'
-import { answerChoices, answerHint, parseAnswer } from './answer-text.ts'
+import { answerChoices, answerHint, parseAnswer, refusalText } from './answer-text.ts'
 import { cliCaller } from './caller.ts'
 import { type CommandIo, hasColor, type Keyboard } from './io.ts'
 import { LiveScreen } from './live-screen.ts'
 import { createPaint } from './paint.ts'
 import type { OpenQuestion, RoundView, Row } from './round-view.ts'
-import { cleanLine, cleanText, firstLine, wrapText } from './terminal-text.ts'
+import { cleanLine, cleanText, wrapText } from './terminal-text.ts'
 
 export interface PromptOptions {
   /**
@@ -173,13 +172,6 @@ function questionText(question: OpenQuestion, answeredAt: number | null, isStopp
 
 function defaultText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
-}
-
-function refusalText(error: ErrandError, typed: string, schema: unknown): string {
-  const issues = error.code === 'INVALID_ANSWER' ? error.details['issues'] : undefined
-  return Array.isArray(issues)
-    ? `"${cleanLine(typed)}" does not fit: ${firstLine(issueText(issues as Issue[])).replace('Invalid input: ', '')}. ${answerHint(schema)}`
-    : firstLine(error.message)
 }
 
 /** The end of the question may be missing on a low terminal; what is typed and the lines before it are always there. */

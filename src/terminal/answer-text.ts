@@ -2,10 +2,12 @@
 
 import type { Caller } from '../bus/caller.ts'
 import { defined } from '../core/defined.ts'
+import { ErrandError } from '../core/errors.ts'
+import { type Issue, issueText, sentenceOf } from '../core/parse.ts'
 import type { Engine } from '../engine-api.ts'
 import type { Task } from '../entities/task.ts'
 import { changeAs } from './change-as.ts'
-import { cleanLine } from './terminal-text.ts'
+import { cleanLine, firstLine } from './terminal-text.ts'
 
 /** Answers the open question of a task, or the named one; without a text, with its default. */
 export async function answerTask(
@@ -17,7 +19,19 @@ export async function answerTask(
 ): Promise<Task> {
   const asked = task.questions.find(({ id }) => question === undefined || id === question)
   const value = text === undefined ? undefined : parseAnswer(text, asked?.schema)
-  return await changeAs(engine, caller, 'task:answer', task, defined({ value, question }))
+  try {
+    return await changeAs(engine, caller, 'task:answer', task, defined({ value, question }))
+  } catch (error) {
+    if (text === undefined || !ErrandError.isInstance(error) || error.code !== 'INVALID_ANSWER') throw error
+    throw new ErrandError(error.code, refusalText(error, text, asked?.schema), error.details, error)
+  }
+}
+
+/** `"maybe" does not fit: expected a boolean, got a string. Type one of: true, false.` */
+export function refusalText(error: ErrandError, typed: string, schema: unknown): string {
+  const issues = error.code === 'INVALID_ANSWER' ? error.details['issues'] : undefined
+  if (!Array.isArray(issues)) return firstLine(error.message)
+  return `"${cleanLine(typed)}" does not fit: ${sentenceOf(firstLine(issueText(issues as Issue[])))} ${answerHint(schema)}`
 }
 
 /** A question that expects a text gets `2027`, `true` or `null` as a text. */

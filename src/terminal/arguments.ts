@@ -2,6 +2,7 @@
 import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
+import { nearestValue } from '../core/explain-issue.ts'
 
 /** Options that take a text. */
 export function texts<const N extends string>(...names: N[]) {
@@ -73,7 +74,7 @@ export function wholeNumber(option: string, text: string, min: number): number {
 /** @throws ErrandError INVALID_INPUT { option, value, nearest } for another word. */
 export function oneOf<const W extends string>(option: string, text: string, words: readonly W[]): W {
   if ((words as readonly string[]).includes(text)) return text as W
-  const nearest = nearestName(text, words)
+  const nearest = nearestValue(text, words)
   const message = `--${option} takes one of ${words.join(', ')}, got "${text}".${didYouMean(nearest)}`
   throw misuse(message, { option, value: text, nearest })
 }
@@ -92,7 +93,8 @@ function parseOrRefuse(config: ParseArgsConfig & { options: ParseArgsOptionsConf
     if (option === undefined)
       throw new ErrandError('INVALID_INPUT', `${error.message}. Usage: errand ${usage}`, {}, error)
     const names = Object.keys(config.options).map((name) => `--${name}`)
-    const nearest = nearestName(option, names)
+    const nearestWord = nearestName(option.replace(/^-+/, ''), Object.keys(config.options))
+    const nearest = nearestWord === undefined ? undefined : `--${nearestWord}`
     throw new ErrandError(
       'UNKNOWN_OPTION',
       `There is no option ${option}.${didYouMean(nearest)} Usage: errand ${usage}. Options: ${names.join(', ')}. Put arguments that begin with a dash after "--".`,

@@ -56,15 +56,17 @@ export function drawBoard(
   ]
 }
 
-/** `main: 1 in progress, 2 ready, 1 blocked, 4 completed` */
+/** `main: 1 in_progress, 2 claimable, 1 blocked, 4 completed` */
 function countOf(board: string, tasks: readonly BoardTask[]): string {
   const pending = tasks.filter((task) => task.status === 'pending')
   const of = (status: BoardStatus) => tasks.filter((task) => task.status === status).length
-  const ready = pending.filter((task) => task.ready).length
+  const claimable = pending.filter((task) => task.ready).length
+  const blocked = pending.filter((task) => task.blockedBy.length > 0).length
   const counts: Array<[number, string]> = [
-    [of('in_progress'), 'in progress'],
-    [ready, 'ready'],
-    [pending.length - ready, 'pending'],
+    [of('in_progress'), 'in_progress'],
+    [claimable, 'claimable'],
+    [blocked, 'blocked'],
+    [pending.length - claimable - blocked, 'pending'],
     [of('failed'), 'failed'],
     [of('completed'), 'completed'],
     [of('deleted'), 'deleted'],
@@ -87,9 +89,9 @@ function within(a: BoardTask, b: BoardTask): number {
 
 function stateOf({ status, ready, queued, blockedBy, canonicalStatus }: BoardTask): string {
   if (queued) return 'queued'
-  if (status === 'pending') return ready ? 'ready' : blockedBy.length > 0 ? `after ${blockedBy.join(', ')}` : 'pending'
-  if (status === 'in_progress')
-    return canonicalStatus === 'working' ? 'in progress' : canonicalStatus.replaceAll('_', ' ')
+  if (status === 'pending')
+    return ready ? 'claimable' : blockedBy.length > 0 ? `blocked by ${blockedBy.join(', ')}` : 'pending'
+  if (status === 'in_progress') return canonicalStatus === 'working' ? 'in_progress' : canonicalStatus
   return status
 }
 

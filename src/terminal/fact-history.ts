@@ -3,6 +3,7 @@ import { isoTime } from '../core/clock.ts'
 import type { DecisionView, FactView, MentionView, ObservationView } from '../memory/fact-view.ts'
 import type { FactHistory, FactWhy } from '../memory/why-fact.ts'
 import { certainty, shortFactId, sourcesText } from './memory-text.ts'
+import type { TaskNumbers } from './task-labels.ts'
 import { cleanLine } from './terminal-text.ts'
 
 interface Entry {
@@ -12,7 +13,7 @@ interface Entry {
 }
 
 /** Lines of clean text. */
-export function factHistoryLines(why: FactWhy): string[] {
+export function factHistoryLines(why: FactWhy, numberOf: TaskNumbers): string[] {
   const { fact, observations, decisions, mentions, moreDecisions, moreMentions, sources, others, successor } = why
   // At equal times, sources come before the facts that were merged from them.
   const histories: FactHistory[] = [...sources.toReversed(), { fact, observations, decisions }]
@@ -27,7 +28,7 @@ export function factHistoryLines(why: FactWhy): string[] {
   return [
     `${fact.id}: ${cleanLine(fact.text)}`,
     `  ${[certainty(fact), fact.category, `on ${cleanLine(fact.branch)}`, ...(fact.agentId === undefined ? [] : [`first stated by ${cleanLine(fact.agentId)}`])].join(', ')}`,
-    `  stated by ${sourcesText(fact.statedBy)}`,
+    `  stated by ${sourcesText(fact.statedBy, numberOf)}`,
     '',
     ...ordered.map(({ at, branch, text }) => `${isoTime(at)}  ${branch.padEnd(width)}  ${text}`),
     ...(entries.length === 0 ? ['The fact was stated directly, and has not been consolidated since.'] : []),

@@ -5,7 +5,7 @@ import { isConfirmed, type Source } from '../entities/source.ts'
 import type { BranchView, FactView, HistoryView } from '../memory/fact-view.ts'
 import type { Conflict } from '../memory/merge.ts'
 import { type Columns, formatTable } from './table.ts'
-import { shortId } from './task-labels.ts'
+import type { TaskNumbers } from './task-labels.ts'
 import { cleanLine, fitWidth } from './terminal-text.ts'
 
 export const nothingKnown =
@@ -13,7 +13,7 @@ export const nothingKnown =
 
 /** A short id to type: "errand memory why" accepts any unique beginning. */
 export function shortFactId(id: string): string {
-  return id.replace(/^fact-/, '').slice(0, 6)
+  return id.replace(/^fact-/, '').slice(0, 8)
 }
 
 type Doubtful = Pick<FactView, 'confidence' | 'statedBy'> & Partial<Pick<FactView, 'status' | 'disputed'>>
@@ -28,15 +28,15 @@ export function certainty({ confidence, status, disputed, statedBy }: Doubtful):
   return confidence.toFixed(2) + against.join('')
 }
 
-/** `a model as ada in task 4kf0, a person`: the sources of a fact or an observation. */
-export function sourcesText(sources: readonly Source[]): string {
-  return sources.map(sourceText).join(', ')
+/** `a model as ada in task #12, a person`: the sources of a fact or an observation. */
+export function sourcesText(sources: readonly Source[], numberOf: TaskNumbers): string {
+  return sources.map((source) => sourceText(source, numberOf)).join(', ')
 }
 
-function sourceText({ kind, taskId, agentId }: Source): string {
+function sourceText({ kind, taskId, agentId }: Source, numberOf: TaskNumbers): string {
   const who = kind === 'unknown' ? 'an unknown source' : `a ${kind}`
   const name = agentId === undefined ? '' : ` as ${short(agentId)}`
-  return `${who}${name}${taskId === undefined ? '' : ` in task ${shortId(taskId)}`}`
+  return `${who}${name}${taskId === undefined ? '' : ` in task ${numberOf(taskId)}`}`
 }
 
 /** `branches` adds a column for the branch. */
@@ -64,7 +64,7 @@ export interface CountedBranch extends BranchView {
 }
 
 /** Each branch below the one whose facts it inherits; the oldest first. */
-export function branchTree(branches: readonly CountedBranch[], columns?: number): string[] {
+export function branchTree(branches: readonly CountedBranch[], numberOf: TaskNumbers, columns?: number): string[] {
   const known = new Set(branches.map(({ name }) => name))
   const below = Map.groupBy(branches, ({ parent }) => (parent !== undefined && known.has(parent) ? parent : ''))
   const rowsBelow = (parent: string, depth: number): Array<{ branch: CountedBranch; depth: number }> =>
@@ -75,7 +75,7 @@ export function branchTree(branches: readonly CountedBranch[], columns?: number)
       branch: ({ branch, depth }) => `${indent.repeat(depth)}${branch.name}`,
       status: ({ branch }) => branch.status,
       facts: ({ branch }) => branch.facts,
-      of: ({ branch }) => ownerOf(branch),
+      of: ({ branch }) => ownerOf(branch, numberOf),
     },
     columns,
   )
@@ -84,8 +84,8 @@ export function branchTree(branches: readonly CountedBranch[], columns?: number)
 /** Not white space: a table drops it at the beginning of a cell. */
 const indent = '· '
 
-function ownerOf({ taskId, agentId }: BranchView): string {
-  const task = taskId === undefined ? '' : `task ${shortId(taskId)}`
+function ownerOf({ taskId, agentId }: BranchView, numberOf: TaskNumbers): string {
+  const task = taskId === undefined ? '' : `task ${numberOf(taskId)}`
   return agentId === undefined ? task : `${agentId}, ${task}`
 }
 

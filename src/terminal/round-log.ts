@@ -43,7 +43,7 @@ export function createJsonLines(io: CommandIo): Reporter {
 export function linesOf(event: TaskEvent, row: Row): string[] {
   switch (event.type) {
     case 'task.started':
-      if (event.data['from'] !== 'submitted') return ['goes on']
+      if (event.data['from'] !== 'submitted') return ['continues']
       return [row.attempt > 1 ? `started, attempt ${row.attempt}` : 'started']
     case 'task.claimed':
       return [`claimed by ${textOf(event, 'owner')}`]

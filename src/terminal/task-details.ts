@@ -8,8 +8,9 @@ import type { Call } from '../entities/call.ts'
 import type { Message } from '../entities/message.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { Task } from '../entities/task.ts'
+import { shellCommand } from './shell-quote.ts'
 import { type Columns, formatTable } from './table.ts'
-import { ownerLabel, shortId, stateLabel, taskLabel } from './task-labels.ts'
+import { ownerLabel, stateLabel, taskLabel, taskNumber } from './task-labels.ts'
 import { contextOf } from './team-text.ts'
 import { abridged, cleanLine, cleanText, firstLine, fitWidth } from './terminal-text.ts'
 
@@ -72,7 +73,8 @@ function formatFields(task: Task, team?: TaskDetails['team']): string[] {
 function teamFields(task: Task, team: TaskDetails['team']): Record<string, string | null> {
   if (team === undefined) return {}
   const { total, done } = team.progress
-  const objectives = total === 0 ? null : `${done} of ${total} done: "errand task context ${shortId(task.id)}"`
+  const objectives =
+    total === 0 ? null : `${done} of ${total} done: "${shellCommand('errand', 'task', 'context', taskNumber(task))}"`
   return { branch: team.branch, type: team.type, objectives }
 }
 

@@ -13,12 +13,27 @@ export function stateLabel(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | '
 
 /** A short id to type: the ledger finds tasks by any unique beginning. */
 export function shortId(id: string): string {
-  return id.replace(/^task-/, '').slice(0, 6)
+  return id.replace(/^task-/, '').slice(0, 8)
+}
+
+/** `#12`: what people type for a task. */
+export function taskNumber({ seq }: Pick<Task, 'seq'>): string {
+  return `#${seq}`
+}
+
+/** How a text that knows only ids names tasks. */
+export type TaskNumbers = (taskId: string) => string
+
+/** `#12` for each of the ids; the short id for a task that the ledger no longer has. */
+export async function taskNumbers(engine: Pick<Engine, 'get'>, taskIds: Iterable<string>): Promise<TaskNumbers> {
+  const found = await Promise.all(Array.from(new Set(taskIds), (id) => engine.get(id)))
+  const numbers = new Map(found.filter((task) => task !== null).map((task) => [task.id as string, taskNumber(task)]))
+  return (taskId) => numbers.get(taskId) ?? shortId(taskId)
 }
 
 /** `#12 lines`: the name of a task in messages. @param columns most columns of the name; a longer one is cut. */
 export function taskLabel(task: Pick<Task, 'seq' | 'name'>, columns = 60): string {
-  return `#${task.seq} ${fitWidth(cleanLine(task.name), columns)}`
+  return `${taskNumber(task)} ${fitWidth(cleanLine(task.name), columns)}`
 }
 
 /** `#12 lines paused, message sent`: the new state of a changed task. */

@@ -9,7 +9,6 @@ import { cliCaller } from './caller.ts'
 import type { CommandIo, JsonFlag } from './io.ts'
 import { shellCommand } from './shell-quote.ts'
 import { printTable } from './table.ts'
-import { shortId } from './task-labels.ts'
 
 /** The context of a task as an object. The cast is safe: the ability returns all fields in its default format. */
 export async function contextOf(engine: Engine, taskId: string): Promise<TeamContext> {
@@ -21,10 +20,10 @@ export async function contextTextOf(engine: Engine, taskId: string): Promise<str
   return text
 }
 
-/** The command that records an observation on a task. */
-export function observeCommand(taskId: string, session: string, agent: string | undefined): string {
+/** The command that records an observation on a task. @param task its number or id. */
+export function observeCommand(task: string, session: string, agent: string | undefined): string {
   const who = agent === undefined ? [] : ['--agent', agent]
-  const where = ['--task', shortId(taskId), ...who, '--session', session]
+  const where = ['--task', task, ...who, '--session', session]
   return shellCommand('errand', 'memory', 'observe', ...where, '--type', 'insight', 'TEXT')
 }
 

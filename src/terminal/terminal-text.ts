@@ -80,6 +80,21 @@ export function wrapText(text: string, columns: number): string[] {
   })
 }
 
+/** Like `wrapText`, for indented lines and tables of two columns: a line is continued below the beginning of its text. */
+export function wrapIndented(text: string, columns: number): string[] {
+  return text.split('\n').flatMap((line) => {
+    if (displayWidth(line) <= columns) return [line]
+    const [indent = ''] = /^ */.exec(line) ?? []
+    const [label = indent] = /^ *\S.*? {2,}(?=\S)/.exec(line) ?? []
+    const begin = displayWidth(label) <= columns / 2 ? label : indent
+    const below = ' '.repeat(displayWidth(begin))
+    const room = Math.max(1, columns - below.length)
+    return wrapText(line.slice(begin.length), room).map((part, index) =>
+      `${index === 0 ? begin : below}${part}`.trimEnd(),
+    )
+  })
+}
+
 function brokenWord(word: string, columns: number): string[] {
   const pieces: string[] = []
   let rest = word

@@ -4,6 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 export function delegateLedger(inner: Ledger, replaced: Partial<Ledger> = {}): Ledger {
   return {
     name: inner.name,
+    ...(inner.now === undefined ? {} : { now: inner.now }),
     step: (step) => inner.step(step),
     read: (query, reader) => inner.read(query, reader),
     register: (id) => inner.register(id),

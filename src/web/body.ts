@@ -1,5 +1,6 @@
 // Reads the JSON body of a request within limits: on bytes, nesting and keys per object.
 import { maxJsonDepth } from '../core/json.ts'
+import { bodyTaken, type ServedRequest } from './served-request.ts'
 
 /** Default limit for the size of a body, in bytes. */
 export const maxBodyBytes = 1024 * 1024
@@ -12,7 +13,10 @@ export type JsonBody = { json: unknown } | { refused: 400 | 413; why: string }
  * Reads at most `limitBytes` of the body and parses it as JSON. A body whose `Content-Length` exceeds the limit is not read at all. An
  * empty body is refused as invalid JSON.
  */
-export async function readJsonBody(request: Request, limitBytes: number = maxBodyBytes): Promise<JsonBody> {
+export async function readJsonBody(
+  request: Pick<ServedRequest, 'headers' | 'bytes'>,
+  limitBytes: number = maxBodyBytes,
+): Promise<JsonBody> {
   const read = await readText(request, limitBytes)
   if (typeof read !== 'string') return read
   let json: unknown
@@ -25,10 +29,6 @@ export async function readJsonBody(request: Request, limitBytes: number = maxBod
   return why === undefined ? { json } : { refused: 400, why }
 }
 
-/** Refuses a request whose body other code of the server has read. */
-export const bodyTaken =
-  'The body could not be read, because the server has read it before. Mount errand before body parsers such as express.json().'
-
 /** Why a body could not be read, for the client. */
 export function unreadable(error: unknown): string {
   return error instanceof Error && error.message === bodyTaken ? bodyTaken : 'The body could not be read.'
@@ -36,20 +36,17 @@ export function unreadable(error: unknown): string {
 
 type Unread = Exclude<JsonBody, { json: unknown }>
 
-async function readText(request: Request, limitBytes: number): Promise<string | Unread> {
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+async function readText(
+  request: Pick<ServedRequest, 'headers' | 'bytes'>,
+  limitBytes: number,
+): Promise<string | Unread> {
   const tooLarge: Unread = { refused: 413, why: `The body is larger than ${limitBytes} bytes.` }
   if (Number(request.headers.get('content-length') ?? 0) > limitBytes) return tooLarge
-  const chunks: Uint8Array[] = []
-  let size = 0
-  if (request.bodyUsed) return { refused: 400, why: bodyTaken }
   try {
-    // Leaving the loop early cancels the stream, so that nothing more of it is read.
-    for await (const chunk of request.body ?? []) {
-      size += chunk.byteLength
-      if (size > limitBytes) return tooLarge
-      chunks.push(chunk)
-    }
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+    const bytes = await request.bytes(limitBytes)
+    return bytes === undefined ? tooLarge : decoder.decode(bytes)
   } catch (error) {
     return { refused: 400, why: unreadable(error) }
   }

@@ -5,7 +5,8 @@ import { ErrandError } from '../core/errors.ts'
 import { parse } from '../core/parse.ts'
 import { type Authenticate, type Principal, principalSchema, tenantPrincipalSchema } from './principal.ts'
 import { RateLimit } from './rate-limit.ts'
-import { bearsToken } from './request-guard.ts'
+import { tokenCheck } from './request-guard.ts'
+import type { ServedRequest } from './served-request.ts'
 
 export interface CredentialOptions {
   authenticate?: Authenticate | undefined
@@ -23,19 +24,24 @@ export function createInvalidCredentialLimit(clock: Clock): RateLimit {
   return new RateLimit({ perSecond: 1 / 3, burst: 20 }, clock)
 }
 
+/** The token grants every right. */
+const tokenPrincipal: Principal = Object.freeze({ scopes: Object.freeze(['admin'] as const) })
+
 export class Credentials {
   readonly #options: CredentialOptions
   readonly #invalidLimit: RateLimit
+  readonly #bearsToken: ReturnType<typeof tokenCheck>
 
   /** @throws ErrandError INVALID_INPUT for `engineFor` without `authenticate`: a token does not identify a tenant. */
   constructor(options: CredentialOptions) {
     if (options.hasTenants && options.authenticate === undefined) throw tokenNamesNoTenant()
     this.#options = options
+    this.#bearsToken = typeof options.token === 'string' ? tokenCheck(options.token) : () => options.token === false
     this.#invalidLimit = createInvalidCredentialLimit(options.clock)
   }
 
   /** @throws Error when `authenticate` throws or does not return a principal or null. */
-  async judge(request: Request, address: string | undefined): Promise<CredentialResult> {
+  async judge(request: ServedRequest, address: string | undefined): Promise<CredentialResult> {
     const principal = await this.#principalOf(request)
     if (principal !== null) return { principal }
     const attempt = this.#attemptKind(request)
@@ -50,7 +56,7 @@ export class Credentials {
    * request, so any request may be an attempt. Requests with neither an `Authorization` header nor a cookie are counted separately, and a
    * browser that opens the page without credentials is not counted at all: it always gets the sign-in page.
    */
-  #attemptKind({ headers, method }: Request): 'credentials' | 'unknown' | undefined {
+  #attemptKind({ headers, method }: ServedRequest): 'credentials' | 'unknown' | undefined {
     if (headers.has('authorization')) return 'credentials'
     if (this.#options.authenticate === undefined) return undefined
     if (headers.has('cookie')) return 'credentials'
@@ -58,16 +64,16 @@ export class Credentials {
     return isVisit ? undefined : 'unknown'
   }
 
-  async #principalOf(request: Request): Promise<Principal | null> {
-    const { authenticate, token } = this.#options
+  async #principalOf(request: ServedRequest): Promise<Principal | null> {
+    const { authenticate } = this.#options
     if (authenticate !== undefined) return this.#authenticate(authenticate, request)
-    return token === false || bearsToken(request, token as string) ? { scopes: ['admin'] } : null
+    return this.#bearsToken(request) ? tokenPrincipal : null
   }
 
   /** An error here is not the client's fault, so it must not look like a refusal of its credentials. */
-  async #authenticate(authenticate: Authenticate, request: Request): Promise<Principal | null> {
+  async #authenticate(authenticate: Authenticate, request: ServedRequest): Promise<Principal | null> {
     try {
-      const given: unknown = await authenticate(request)
+      const given: unknown = await authenticate(request.toRequest())
       if (given === null) return null
       const schema = this.#options.hasTenants ? tenantPrincipalSchema : principalSchema
       return parse<Principal>(schema, given, 'The return value of `authenticate`')

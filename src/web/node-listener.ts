@@ -1,8 +1,10 @@
-// Adapts a fetch handler (`Request` to `Response`) to node:http. Bodies are streamed with backpressure in both directions, and a
-// client that does not read is disconnected after a time limit.
+// Sends the answers of a handler over node:http. Bodies are streamed with backpressure in both directions, and a client that does not
+// read is disconnected after a time limit.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { type Clock, systemClock } from '../core/clock.ts'
-import { bodyTaken } from './body.ts'
+import { type Answer, fromResponse } from './answer.ts'
+import { NodeRequest } from './node-request.ts'
+import type { ServedRequest } from './served-request.ts'
 
 /** The client, as far as the connection identifies it. Behind a proxy this is the proxy. */
 export interface Peer {
@@ -17,6 +19,17 @@ export function addressOf(peer: unknown): string | undefined {
 }
 
 export type FetchFunction = (request: Request, peer: Peer) => Response | Promise<Response>
+
+/** Answers requests without making a `Request` and a `Response` of each. */
+export type ServeFunction = (request: ServedRequest, peer: Peer) => Answer | Promise<Answer>
+
+/** The functions that fetch handlers of ours are made of. */
+const serveFunctions = new WeakMap<FetchFunction, ServeFunction>()
+
+/** Makes `toNodeListener` use `serve` in place of `fetch`, which answers the same. */
+export function isServedBy(fetch: FetchFunction, serve: ServeFunction): void {
+  serveFunctions.set(fetch, serve)
+}
 
 export interface NodeListenerOptions {
   /** Disconnects a client that has not read any pending output for this many milliseconds. Default 30,000. */
@@ -36,8 +49,21 @@ export function toNodeListener(
   onError: (error: unknown) => void,
   options: NodeListenerOptions = {},
 ): RequestListener {
+  return nodeListener(serveFunctions.get(fetch) ?? served(fetch), onError, options)
+}
+
+function served(fetch: FetchFunction): ServeFunction {
+  return async (request, peer) => fromResponse(await fetch(request.toRequest(), peer))
+}
+
+/** The same for a function that needs no `Request`. */
+export function nodeListener(
+  serve: ServeFunction,
+  onError: (error: unknown) => void,
+  options: NodeListenerOptions = {},
+): RequestListener {
   return (incoming, outgoing) => {
-    answer(fetch, incoming, new ResponseWriter(outgoing, options)).catch((error: unknown) => {
+    answer(serve, incoming, new AnswerWriter(outgoing, options)).catch((error: unknown) => {
       onError(error)
       if (outgoing.headersSent) outgoing.destroy()
       else outgoing.writeHead(500, { 'content-type': 'text/plain' }).end('Internal error.')
@@ -45,153 +71,112 @@ export function toNodeListener(
   }
 }
 
-async function answer(fetch: FetchFunction, incoming: IncomingMessage, writer: ResponseWriter): Promise<void> {
+async function answer(serve: ServeFunction, incoming: IncomingMessage, writer: AnswerWriter): Promise<void> {
   // node:http accepts TRACE, but the `Request` constructor rejects it.
-  const response =
+  const given =
     incoming.method === 'TRACE'
-      ? new Response('The method TRACE is not supported.', { status: 501, headers: { 'content-type': 'text/plain' } })
-      : await fetch(toRequest(incoming, writer.closed), { address: incoming.socket.remoteAddress })
-  await writer.send(response, incoming)
-}
-
-/** Does not validate the host. A `Host` that does not form a URL is replaced by `localhost`. */
-function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
-  const headers = new Headers()
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    for (const each of [value ?? []].flat()) headers.append(name, each)
-  }
-  const method = incoming.method ?? 'GET'
-  const hasBody = method !== 'GET' && method !== 'HEAD'
-  return new Request(urlOf(incoming), {
-    method,
-    headers,
-    signal,
-    ...(hasBody ? { body: bytesOf(incoming), duplex: 'half' } : {}),
-  } as RequestInit)
-}
-
-function urlOf({ headers, url = '/' }: IncomingMessage): string {
-  const base = `http://${headers.host ?? ''}`
-  const origin = /^http:\/\/[\w.:[\]-]+$/.test(base) && URL.canParse(base) ? base : 'http://localhost'
-  const path = url.startsWith('/') ? url : pathOf(url)
-  return URL.canParse(`${origin}${path}`) ? `${origin}${path}` : `${origin}/`
-}
-
-/** For request targets in absolute form, as sent to proxies. */
-function pathOf(url: string): string {
-  if (!URL.canParse(url)) return '/'
-  const { pathname, search } = new URL(url)
-  return `${pathname}${search}`
-}
-
-/**
- * The body, read on demand. Canceling the stream does not close the connection, because the response is still to be sent on it; the
- * rest of the body is discarded.
- */
-function bytesOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
-  let isWanted = true
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        if (incoming.readableDidRead) return controller.error(new Error(bodyTaken))
-        incoming.pause()
-        incoming.on('data', (chunk: Buffer) => {
-          if (!isWanted) return
-          controller.enqueue(new Uint8Array(chunk))
-          incoming.pause()
-        })
-        incoming.once('end', () => {
-          if (isWanted) controller.close()
-          isWanted = false
-        })
-        incoming.once('close', () => {
-          if (isWanted) controller.error(new Error('The client closed the connection.'))
-          isWanted = false
-        })
-      },
-      pull() {
-        incoming.resume()
-      },
-      cancel() {
-        isWanted = false
-        incoming.resume()
-      },
-    },
-    { highWaterMark: 0 },
-  )
+      ? { status: 501, headers: { 'content-type': 'text/plain' }, body: 'The method TRACE is not supported.' }
+      : await serve(new NodeRequest(incoming, writer.signal), { address: incoming.socket.remoteAddress })
+  await writer.send(given, incoming)
 }
 
 /** Size of one write. A client that reads this much within `stallMs` is not stalled, however large the response is. */
 const pieceBytes = 64 * 1024
 
-/** Hop-by-hop headers: node:http sets them itself. */
-const hopByHopHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade'])
-
-/** Sends one response to a client that may read slowly or disconnect. */
-class ResponseWriter {
+/** Sends one answer to a client that may read slowly or disconnect. */
+class AnswerWriter {
   readonly #outgoing: ServerResponse
-  readonly #closed = new AbortController()
   readonly #clock: Clock
   readonly #stallMs: number
   readonly #lingerMs: number
+  #leaving: AbortController | undefined
 
   constructor(outgoing: ServerResponse, options: NodeListenerOptions) {
     this.#outgoing = outgoing
     this.#clock = options.clock ?? systemClock
     this.#stallMs = options.stallMs ?? 30_000
     this.#lingerMs = options.lingerMs ?? 1_000
-    outgoing.once('close', () => this.#closed.abort())
     // A client that disconnects is not an error.
     outgoing.on('error', () => {})
   }
 
-  get closed(): AbortSignal {
-    return this.#closed.signal
+  /** Aborts when the client disconnects before it has the whole answer. */
+  readonly signal = (): AbortSignal => {
+    this.#leaving ??= this.#awaitLeaving()
+    return this.#leaving.signal
   }
 
-  async send(response: Response, incoming: IncomingMessage): Promise<void> {
-    if (this.closed.aborted) {
-      await response.body?.cancel()
+  #awaitLeaving(): AbortController {
+    const outgoing = this.#outgoing
+    const leaving = new AbortController()
+    const abort = (): void => {
+      if (!outgoing.writableFinished) leaving.abort()
+    }
+    if (outgoing.closed) abort()
+    else outgoing.once('close', abort)
+    return leaving
+  }
+
+  async send(answer: Answer, incoming: IncomingMessage): Promise<void> {
+    const outgoing = this.#outgoing
+    const { body } = answer
+    if (outgoing.closed) {
+      if (body instanceof ReadableStream) await body.cancel()
       return
     }
-    this.#writeHead(response)
-    if (incoming.method === 'HEAD') await response.body?.cancel()
-    else if (response.body !== null) await this.#writeBody(response.body)
-    if (this.closed.aborted) return
-    this.#discardRest(incoming)
-    this.#outgoing.end()
-    await this.#written('finish')
+    if (body instanceof ReadableStream) await this.#stream(answer, body, incoming)
+    else await this.#sendWhole(answer, body ?? '', incoming)
+    if (outgoing.writableLength > 0 && !outgoing.closed) await this.#written('finish')
   }
 
-  #writeHead({ status, headers }: Response): void {
+  /** In one piece with the head if the body is no larger than a piece. */
+  async #sendWhole({ status, headers }: Answer, body: string | Uint8Array, incoming: IncomingMessage): Promise<void> {
     const outgoing = this.#outgoing
-    for (const [name, value] of headers) {
-      if (name !== 'set-cookie' && !hopByHopHeaders.has(name)) outgoing.setHeader(name, value)
-    }
-    const cookies = headers.getSetCookie()
-    if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies)
-    outgoing.writeHead(status)
-    outgoing.flushHeaders()
+    const isEmpty = incoming.method === 'HEAD' || status === 204 || status === 304
+    const size = Buffer.byteLength(body)
+    outgoing.writeHead(status, isEmpty ? headers : { ...headers, 'content-length': size })
+    if (!isEmpty && size > pieceBytes) await this.#writePieces(typeof body === 'string' ? Buffer.from(body) : body)
+    if (outgoing.closed) return
+    this.#discardRest(incoming)
+    outgoing.end(isEmpty || size > pieceBytes ? undefined : body)
   }
 
-  async #writeBody(body: ReadableStream<Uint8Array>): Promise<void> {
+  async #stream(
+    { status, headers }: Answer,
+    body: ReadableStream<Uint8Array>,
+    incoming: IncomingMessage,
+  ): Promise<void> {
+    const outgoing = this.#outgoing
+    outgoing.writeHead(status, headers)
+    outgoing.flushHeaders()
+    if (incoming.method === 'HEAD') await body.cancel()
+    else await this.#writeStream(body)
+    if (outgoing.closed) return
+    this.#discardRest(incoming)
+    outgoing.end()
+  }
+
+  async #writeStream(body: ReadableStream<Uint8Array>): Promise<void> {
+    const outgoing = this.#outgoing
     const reader = body.getReader()
-    const onClosed = () => void reader.cancel().catch(() => {})
-    this.closed.addEventListener('abort', onClosed, { once: true })
+    const onClose = () => void reader.cancel().catch(() => {})
+    outgoing.once('close', onClose)
     try {
-      for (let next = await reader.read(); !next.done && !this.closed.aborted; next = await reader.read()) {
-        for (const piece of piecesOf(next.value)) await this.#write(piece)
+      for (let next = await reader.read(); !next.done && !outgoing.closed; next = await reader.read()) {
+        await this.#writePieces(next.value)
       }
     } catch (error) {
-      if (!this.closed.aborted) throw error
+      if (!outgoing.closed) throw error
     } finally {
-      this.closed.removeEventListener('abort', onClosed)
+      outgoing.off('close', onClose)
     }
   }
 
-  async #write(piece: Uint8Array): Promise<void> {
-    if (this.closed.aborted || this.#outgoing.write(piece)) return
-    await this.#written('drain')
+  async #writePieces(bytes: Uint8Array): Promise<void> {
+    const outgoing = this.#outgoing
+    for (let at = 0; at < bytes.byteLength && !outgoing.closed; at += pieceBytes) {
+      if (!outgoing.write(bytes.subarray(at, at + pieceBytes))) await this.#written('drain')
+    }
   }
 
   /**
@@ -205,17 +190,19 @@ class ResponseWriter {
       const done = () => {
         this.#clock.clearTimeout(stalled)
         outgoing.off(sign, done)
-        this.closed.removeEventListener('abort', done)
+        outgoing.off('close', done)
         resolve()
       }
       outgoing.once(sign, done)
-      this.closed.addEventListener('abort', done, { once: true })
-      if (this.closed.aborted) done()
+      outgoing.once('close', done)
+      if (outgoing.closed) done()
     })
   }
 
-  /** Discards the rest of the request. A client that is disconnected while it still sends may not receive the response. */
+  /** Discards the rest of the request. A client that is disconnected while it still sends may not receive the answer. */
   #discardRest(incoming: IncomingMessage): void {
+    // Node itself discards a body that has not been read at all.
+    if (incoming.readableEnded || (incoming.complete && !incoming.readableDidRead)) return
     const { socket } = incoming
     incoming.removeAllListeners('data')
     incoming.resume()
@@ -225,8 +212,4 @@ class ResponseWriter {
     incoming.once('end', stop)
     incoming.once('close', stop)
   }
-}
-
-function* piecesOf(chunk: Uint8Array): Iterable<Uint8Array> {
-  for (let at = 0; at < chunk.byteLength; at += pieceBytes) yield chunk.subarray(at, at + pieceBytes)
 }

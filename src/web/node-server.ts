@@ -9,7 +9,14 @@ import { waitAtMost } from '../core/signals.ts'
 import { Connections } from './connections.ts'
 import { hostName, type ListenAddressOptions } from './request-guard.ts'
 
-export { type FetchFunction, type NodeListenerOptions, type Peer, toNodeListener } from './node-listener.ts'
+export {
+  type FetchFunction,
+  type NodeListenerOptions,
+  nodeListener,
+  type Peer,
+  type ServeFunction,
+  toNodeListener,
+} from './node-listener.ts'
 
 export interface ServerLimits {
   /** Maximum size of the headers of one request, in bytes. Default 16 KiB. */

@@ -4,6 +4,7 @@
 import type { HttpErrorCode } from '../core/error-codes.ts'
 import { ErrandError, Failure } from '../core/errors.ts'
 import { tooManyInvalidCredentials } from '../web/credentials.ts'
+import type { Answer } from './answer.ts'
 import { publicError } from './public-error.ts'
 import { retryAfterSeconds, statusOfCode } from './status-codes.ts'
 
@@ -90,18 +91,19 @@ export function problemOf(thrown: unknown, report: (error: unknown) => void): Pr
   return toProblem(code, status, message, details)
 }
 
-/** The problem as a response. */
-export function problemAnswer(thrown: unknown, report: (error: unknown) => void): Response {
+/** The answer that states the problem. */
+export function problemAnswer(thrown: unknown, report: (error: unknown) => void): Answer {
   const problem = problemOf(thrown, report)
   const seconds = retryAfterSeconds[problem.code as keyof typeof retryAfterSeconds]
-  return new Response(JSON.stringify(problem), {
+  return {
     status: problem.status,
     headers: {
       'content-type': 'application/problem+json',
       ...(seconds === undefined ? {} : { 'retry-after': String(seconds) }),
       ...(thrown instanceof Refusal ? thrown.headers : {}),
     },
-  })
+    body: JSON.stringify(problem),
+  }
 }
 
 /** 500 for a code that this copy of the package does not define. */

@@ -46,7 +46,7 @@ async function withCommands(steps: ReadonlyArray<ModelReply>, options: object = 
 }
 
 describe('a command in the background', () => {
-  it('S4-062 its end is notified to the agent once, before the next call of the model', async () => {
+  it('S4-062 the end of a background command is notified to the agent once, before the next call of the model', async () => {
     const { folder } = createPlace()
     execFileSync('mkfifo', [join(folder, 'gate')])
     const model = llm((_input, step) => {
@@ -71,7 +71,7 @@ describe('a command in the background', () => {
     expect(child).toMatchObject({ executor: 'shell', parentId: task.id, input: { cwd: folder } })
   })
 
-  it('S4-062 its notification is written in the transaction of its end', async () => {
+  it('S4-062 the notification of a background command is written in the transaction of its end', async () => {
     const { engine } = await withCommands([background('true'), look('1')])
     const task = await engine.create({ goal: 'Build it' })
     await engine.result(task)
@@ -88,7 +88,7 @@ describe('a command in the background', () => {
     })
   })
 
-  it('S4-062 of several background commands, each is notified', async () => {
+  it('S4-062 an agent is notified of each of several background commands', async () => {
     const calls = ['one', 'two', 'three'].flatMap((name) => background(`echo ${name}`, name, name).toolCalls ?? [])
     const { engine, model } = await withCommands([{ toolCalls: calls }, look('1'), look('2')])
     const task = await engine.create({ goal: 'Build them' })
@@ -111,7 +111,7 @@ describe('a command in the background', () => {
     expect(notified?.length).toBeLessThan(2_300)
   })
 
-  it('S4-062 its end wakes an agent that waits for its subtasks', async () => {
+  it('S4-062 the end of a background command wakes an agent that waits for its subtasks', async () => {
     const { engine, model } = await withCommands([background('echo built'), wait])
     const task = await engine.create({ goal: 'Build it' })
     expect(await engine.result(task)).toBe('Done.')
@@ -122,14 +122,14 @@ describe('a command in the background', () => {
     ])
   })
 
-  it('S4-062 it runs for a waiting agent even if there is only one slot', async () => {
+  it('S4-062 a background command runs for a waiting agent even if there is only one slot', async () => {
     const { engine, model } = await withCommands([background('echo built'), wait], { maxConcurrent: 1 })
     const task = await engine.create({ goal: 'Build it' })
     expect(await engine.result(task)).toBe('Done.')
     expect(notificationsIn(model.messages(3))).toHaveLength(1)
   })
 
-  it('S4-062 it ends with a canceled task, without a notification', async () => {
+  it('S4-062 a background command ends with a canceled task, without a notification', async () => {
     const { engine } = await withCommands([background('echo started; sleep 300'), wait])
     const task = await engine.create({ goal: 'Build it' })
     await reached(engine, task, 'waiting')
@@ -145,7 +145,7 @@ describe('a command in the background', () => {
     expect((await said(engine, task)).filter((line) => line.includes('[background]'))).toEqual([])
   })
 
-  it('S4-062 it is started once, however often the call that starts it is repeated', async () => {
+  it('S4-062 a background command is started once, however often the call that starts it is repeated', async () => {
     const { ability } = llm((_input, step) => (step === 1 ? background('echo built') : { content: 'Done.' }))
     const ledger = createFaultyLedger(await openLedger(':memory:'))
     onTestFinished(() => ledger.close())
@@ -382,7 +382,7 @@ describe('a subtask with notifyParent', () => {
   })
 
   it.each(['settle run', 'begin wait', 'suspend'])(
-    'is read by a parent that is at its step "%s" when the notification comes',
+    'a notification of a subtask is read by a parent that is at its step "%s" when the notification comes',
     async (step) => {
       const ledger = createFaultyLedger(await openLedger(':memory:'))
       onTestFinished(() => ledger.close())

@@ -7,7 +7,7 @@ import { collect, deferred, history, openEngine, refusalOf, turns, typesOf } fro
 import { echo, finish, gatedTool, inShort, llm, partsModel, said, text, toolCall } from './world.ts'
 
 describe('a step of the model of an agent', () => {
-  it('S0-061 S0-062 S1-056 calls model:llm with all messages of the task and the tools that it may call', async () => {
+  it('S0-061 S0-062 S1-056 an agent calls model:llm with all messages of its task and the tools that it may call', async () => {
     const model = llm(() => ({ content: 'Fine.' }))
     const engine = await openEngine({ abilities: [model.ability, echo] })
     const task = await engine.create({ goal: 'How are you?' })
@@ -89,7 +89,7 @@ describe('a step of the model of an agent', () => {
     }
   })
 
-  it('S0-064 S0-016 collects tool calls that come in several chunks, and records one row for each', async () => {
+  it('S0-064 S0-016 an agent collects tool calls that come in several chunks, and records one row for each', async () => {
     const model = partsModel(
       [
         text('Two.'),
@@ -300,7 +300,7 @@ describe('the iterations of an agent', () => {
     }
   })
 
-  it('S0-078 completes a task that answers in its last iteration', async () => {
+  it('S0-078 an agent completes a task that it answers in its last iteration', async () => {
     const turn = { tools: [{ name: 'test_echo', input: { text: 'a' } }] }
     const engine = await openEngine({
       model: createScriptedModel([turn, turn, { text: 'Just in time' }]),
@@ -343,7 +343,7 @@ describe('the iterations of an agent', () => {
 })
 
 describe('a canceled agent', () => {
-  it('S0-053 S0-055 S1-045 S1-046 aborts its tools in flight, and fails their calls and the pending ones with the reason', async () => {
+  it('S0-053 S0-055 S1-045 S1-046 a canceled agent aborts its tools in flight, and fails their calls and the pending ones with the reason', async () => {
     const slow = gatedTool('test:slow')
     const model = createScriptedModel([
       {

@@ -29,21 +29,24 @@ async function awaitingChildren() {
 }
 
 describe('a message to an agent that races with its work', () => {
-  it.each(['begin wait', 'suspend'])('ends the wait for tasks when it arrives at the step "%s"', async (step) => {
-    const ledger = await faulty()
-    const model = llm((_input, taken) => (taken === 1 ? wait : { content: 'I heard you.' }))
-    const engine = await openEngine({ ledger, abilities: [model.ability] })
-    const gate = ledger.hold(step)
-    const task = await engine.create({ goal: 'Wait', autoStart: false })
-    await engine.create({ name: 'child', parentId: task.id })
-    await engine.start(task)
-    await gate.reached
-    await engine.send(task, 'Never mind.')
-    gate.open()
-    expect(await engine.result(task)).toBe('I heard you.')
-    expect(inShort(model.messages(2)).at(-1)).toBe('user: Never mind.')
-    await engine.close()
-  })
+  it.each(['begin wait', 'suspend'])(
+    'a message to an agent ends the wait for tasks when it arrives at the step "%s"',
+    async (step) => {
+      const ledger = await faulty()
+      const model = llm((_input, taken) => (taken === 1 ? wait : { content: 'I heard you.' }))
+      const engine = await openEngine({ ledger, abilities: [model.ability] })
+      const gate = ledger.hold(step)
+      const task = await engine.create({ goal: 'Wait', autoStart: false })
+      await engine.create({ name: 'child', parentId: task.id })
+      await engine.start(task)
+      await gate.reached
+      await engine.send(task, 'Never mind.')
+      gate.open()
+      expect(await engine.result(task)).toBe('I heard you.')
+      expect(inShort(model.messages(2)).at(-1)).toBe('user: Never mind.')
+      await engine.close()
+    },
+  )
 
   it('a message to an agent that races with its work is no answer to a question asked at the same time, and is read with the answer', async () => {
     const ledger = await faulty()

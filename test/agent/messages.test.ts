@@ -232,7 +232,7 @@ describe('a message to an agent that does not run', () => {
     const task = await engine.create({ goal: 'one' })
     expect(await engine.settled(task)).toMatchObject({ status: 'failed' })
     const refusal = await refusalOf(engine.send(task, 'two'), 'INVALID_TRANSITION')
-    expect(refusal.message).toContain('retry: true')
+    expect(refusal.message).toContain('with `retry`')
     expect(await talk(engine, task)).toEqual(['user: one'])
     expect((await engine.send(task, 'two', { retry: true })).status).not.toBe('failed')
     expect(await engine.result(task)).toBe('re 0: two')
@@ -307,7 +307,7 @@ describe('an agent that asks its user', () => {
     expect(inShort(model.messages(2)).slice(-3)).toEqual(['tool q0: one', 'tool q1: two', 'user: Well…'])
   })
 
-  it('finishes the other tools of the turn before its question', async () => {
+  it('an agent that asks its user finishes the other tools of the turn before its question', async () => {
     const slow = gatedTool('test:slow')
     const model = llm((_input, step) =>
       step === 1

@@ -97,7 +97,7 @@ describe('an agent whose process dies', () => {
     expect((await engine.messages(task)).filter(({ step }) => step !== null)).toHaveLength(4)
   })
 
-  it('during the delay before a retry leaves the timer: the next process retries on time and counts the try', async () => {
+  it('an agent whose process dies during the delay before a retry leaves the timer: the next process retries on time and counts the try', async () => {
     const clock = new SimulatedClock()
     const { open } = await house()
     const limited = { error: { status: 429, message: 'Slow down', retryAfterMs: 60_000 } }

@@ -291,18 +291,21 @@ describe('a failed tool call', () => {
   it.each([
     ['bin\u0000ary', 'bin\uFFFDary'],
     ['half \ud83d', 'half \uFFFD'],
-  ])('S0-073 whose ability threw what no ledger stores leaves the conversation intact: %j', async (thrown, read) => {
-    const model = llm((_input, step) =>
-      step > 1 ? { content: 'I see.' } : { toolCalls: [{ id: 'x', name: 'test_torn', arguments: {} }] },
-    )
-    const torn = tool('test:torn', () => {
-      throw new Error(thrown)
-    })
-    const engine = await openEngine({ abilities: [model.ability, torn] })
-    const task = await engine.create({ goal: 'Try' })
-    expect(await engine.result(task)).toBe('I see.')
-    expect(model.messages(2).at(-1)?.content).toBe(`Error: ${read}`)
-  })
+  ])(
+    'S0-073 a tool call whose ability threw what no ledger stores leaves the conversation intact: %j',
+    async (thrown, read) => {
+      const model = llm((_input, step) =>
+        step > 1 ? { content: 'I see.' } : { toolCalls: [{ id: 'x', name: 'test_torn', arguments: {} }] },
+      )
+      const torn = tool('test:torn', () => {
+        throw new Error(thrown)
+      })
+      const engine = await openEngine({ abilities: [model.ability, torn] })
+      const task = await engine.create({ goal: 'Try' })
+      expect(await engine.result(task)).toBe('I see.')
+      expect(model.messages(2).at(-1)?.content).toBe(`Error: ${read}`)
+    },
+  )
 
   it('S0-073 a failed tool call with arguments that do not match the schema is returned with its issues', async () => {
     const { call, read } = await callOnce('test_strict', '{"count":"three"}')

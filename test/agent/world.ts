@@ -112,7 +112,7 @@ export function llm(reply: (input: ModelStepInput, step: number) => ModelReply |
   const ability = defineAbility({
     id: 'model:llm',
     description: 'The model of a test.',
-    input: modelStepInputSchema,
+    input: modelStepInputSchema(),
     output: z.unknown(),
     models: false,
     async *stream(input) {

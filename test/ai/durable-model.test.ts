@@ -87,7 +87,7 @@ describe('a step of a durable model', () => {
     expect(seen[0]?.response).not.toHaveProperty('body')
   })
 
-  it('identifies a durable step by its options: another prompt is another step, an equal one the next of its kind', async () => {
+  it('a durable step is identified by its options: another prompt is another step, an equal one the next of its kind', async () => {
     let answers = 0
     const model = new MockLanguageModelV4({ doGenerate: async () => answerOf(textOf(`Answer ${++answers}`)) })
     const { seen } = await seenTwice(async (run) => {
@@ -107,7 +107,7 @@ describe('a step of a durable model', () => {
     expect(seen[1]).toEqual([1, 2, 3, 4].map((n) => textOf(`Answer ${n}`)))
   })
 
-  it('identifies a durable step by its key, n-th among equals, whatever the prompt', async () => {
+  it('a durable step is identified by its key, n-th among equals, whatever the prompt', async () => {
     let answers = 0
     const model = new MockLanguageModelV4({ doGenerate: async () => answerOf(textOf(`Answer ${++answers}`)) })
     const ask = (key?: string) => (run: Run) =>
@@ -119,7 +119,7 @@ describe('a step of a durable model', () => {
     expect((await seenTwice(ask())).seen).toEqual(['Answer 2', 'Answer 3'])
   })
 
-  it('calls the provider again for a durable step that a pause interrupted', async () => {
+  it('a durable step that a pause interrupted calls the provider again', async () => {
     const [asked, model] = [deferred(), modelOf([textOf('Hello.')])]
     const answer = model.doGenerate
     model.doGenerate = (options) => {
@@ -161,7 +161,7 @@ describe('a step of a durable model', () => {
     expect(await refused.promise).toMatchObject({ code: 'RUN_ENDED' })
   })
 
-  it('aborts a durable step by the signal of its caller', async () => {
+  it('a durable step is aborted by the signal of its caller', async () => {
     const caller = new AbortController()
     const { model, asked } = silentModel()
     void asked.then(() => caller.abort())
@@ -173,7 +173,7 @@ describe('a step of a durable model', () => {
     expect(model.doGenerateCalls).toHaveLength(1)
   })
 
-  it('aborts a durable step by its time-out', async () => {
+  it('a durable step is aborted by its time-out', async () => {
     const clock = new SimulatedClock()
     const { model, asked } = silentModel()
     const work = runOnce(
@@ -213,7 +213,7 @@ describe('a failure of the provider of a durable model', () => {
     }
   })
 
-  it('leads a repeated run to the same fallback model', async () => {
+  it('a failure of the provider leads a repeated run to the same fallback model', async () => {
     const [broken, spare] = [failingModel([tooMany()]), modelOf([textOf('I can.')])]
     const { seen } = await seenTwice(async (run) => {
       const ask = (model: MockLanguageModelV4) =>
@@ -225,7 +225,7 @@ describe('a failure of the provider of a durable model', () => {
     expect(spare.doGenerateCalls).toHaveLength(1)
   })
 
-  it('calls the provider again in a new attempt', async () => {
+  it('a durable step whose provider failed calls it again in a new attempt', async () => {
     const model = failingModel([tooMany()])
     const engine = await openEngine({
       executors: {

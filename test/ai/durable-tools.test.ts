@@ -18,7 +18,7 @@ const executed = (run: Run, execute: (...args: any[]) => any, id = 'call-1', opt
   durable(run, { act: acting(execute) }, options).act.execute({ n: 1 }, given(id))
 
 describe('a durable tool', () => {
-  it('passes all options of the SDK to a durable tool, with a signal that also aborts with the run', async () => {
+  it('a durable tool receives all options of the SDK, with a signal that also aborts with the run', async () => {
     const caller = new AbortController()
     const messages = [{ role: 'user', content: 'Hello?' }]
     const started = deferred<[unknown, { abortSignal: AbortSignal }]>()
@@ -47,7 +47,7 @@ describe('a durable tool', () => {
     expect(options.abortSignal.aborted).toBe(true)
   })
 
-  it('aborts a durable tool by the signal of its caller', async () => {
+  it('a durable tool is aborted by the signal of its caller', async () => {
     const caller = new AbortController()
     const { result } = await runOnce((run) =>
       outcomeOf(() =>
@@ -62,7 +62,7 @@ describe('a durable tool', () => {
     expect(result).toBe('true')
   })
 
-  it('identifies a durable tool call by its id: equal inputs are two calls, in any order', async () => {
+  it('a call of a durable tool is identified by its id: equal inputs are two calls, in any order', async () => {
     let executions = 0
     const { seen, calls } = await seenTwice(async (run) => {
       const found: Record<string, unknown> = {}
@@ -75,7 +75,7 @@ describe('a durable tool', () => {
     expect([executions, calls]).toEqual([2, 2])
   })
 
-  it('returns values of a durable tool that JSON cannot represent', async () => {
+  it('a durable tool returns values that JSON cannot represent', async () => {
     const value = {
       at: new Date(5),
       bytes: new Uint8Array([7]),
@@ -93,7 +93,7 @@ describe('a durable tool', () => {
     ])
   })
 
-  it('records a durable tool whose result cannot be stored as failed, and does not execute it again', async () => {
+  it('a durable tool whose result cannot be stored is recorded as failed, and not executed again', async () => {
     const endless: { self?: unknown } = {}
     endless.self = endless
     let executions = 0
@@ -106,7 +106,7 @@ describe('a durable tool', () => {
     expect(executions).toBe(1)
   })
 
-  it('throws the recorded error of a durable tool in a repeated run, with the same text, whatever was thrown', async () => {
+  it('a durable tool throws its recorded error in a repeated run, with the same text, whatever was thrown', async () => {
     class PaymentError extends Error {
       override readonly name = 'PaymentError'
       readonly socket = { token: 'secret', self: this }
@@ -150,7 +150,7 @@ describe('a durable tool', () => {
     expect([result, executions]).toEqual(['done', 3])
   })
 
-  it('repeats an interrupted durable tool, fails it, or asks a person, by its onInterrupt', async () => {
+  it('a durable tool that was interrupted is repeated, fails, or asks a person, by its onInterrupt', async () => {
     for (const [onInterrupt, expected] of [
       ['rerun', 'done'],
       ['fail', 'CALL_INTERRUPTED'],
@@ -189,7 +189,7 @@ describe('a durable tool', () => {
     }
   })
 
-  it('streams the values of a durable tool as they come; the last one is its result', async () => {
+  it('a durable tool streams its values as they come; the last one is its result', async () => {
     let executions = 0
     const steps = async function* () {
       executions++
@@ -213,7 +213,7 @@ describe('a durable tool', () => {
     expect(failed.map(String)).toEqual(['Error: It broke.', 'Error: It broke.'])
   })
 
-  it('shows the values of a durable tool in a streamed loop, and only its result in a repeated one', async () => {
+  it('a durable tool yields its values in a streamed loop, and only its result in a repeated one', async () => {
     const model = modelOf([[callOf('call-1', 'count', {})], textOf('Counted.')])
     const count = tool({
       inputSchema: z.object({}),

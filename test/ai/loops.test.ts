@@ -41,7 +41,7 @@ describe.each(Object.entries(loops))('a durable %s loop', (_name, loopOf) => {
   const stepsOf = (model: ReturnType<typeof modelOf>) => model.doGenerateCalls.length + model.doStreamCalls.length
   const shown = (model: ReturnType<typeof modelOf>) => promptsOf([...model.doGenerateCalls, ...model.doStreamCalls])
 
-  it('answers like a loop without a journal, and lists every step and every tool call', async () => {
+  it('a durable loop answers like a loop without a journal, and lists every step and every tool call', async () => {
     const [model, noted] = [modelOf(twoCities), [] as string[]]
     const chat = (_task: ExecutorTask, run: Run) => loopOf(run)(model, { weather: notingTool(noted) })
     const engine = await openEngine({ executors: { chat } })
@@ -55,7 +55,7 @@ describe.each(Object.entries(loops))('a durable %s loop', (_name, loopOf) => {
     expect(calls.every((call) => call.status === 'completed')).toBe(true)
   })
 
-  it('continues a durable loop after a pause: no step and no tool twice, the same conversation', async () => {
+  it('a durable loop continues after a pause: no step and no tool twice, the same conversation', async () => {
     const [model, noted] = [modelOf(twoCities), [] as string[]]
     const [inTool, goOn] = [deferred(), deferred()]
     const chat = (_task: ExecutorTask, run: Run) =>
@@ -85,7 +85,7 @@ describe.each(Object.entries(loops))('a durable %s loop', (_name, loopOf) => {
     expect(shown(model)).toEqual(shown(undisturbed))
   })
 
-  it('continues a durable loop in another engine after the first was closed between two steps', async () => {
+  it('a durable loop continues in another engine after the first was closed between two steps', async () => {
     const ledger = ledgerFile()
     const [first, second, noted] = [modelOf(twoCities), modelOf(twoCities), [] as string[]]
     const closing = deferred()
@@ -114,7 +114,7 @@ describe.each(Object.entries(loops))('a durable %s loop', (_name, loopOf) => {
     expect(stepsOf(second)).toBeGreaterThan(0)
   })
 
-  it('gives a new attempt of a durable loop what the last one completed', async () => {
+  it('a durable loop gives a new attempt what the last one completed', async () => {
     const [model, noted] = [modelOf(twoCities), [] as string[]]
     const chat = async (_task: ExecutorTask, run: Run) => {
       const text = await loopOf(run)(model, { weather: notingTool(noted) })
@@ -129,7 +129,7 @@ describe.each(Object.entries(loops))('a durable %s loop', (_name, loopOf) => {
     expect(noted).toHaveLength(3)
   })
 
-  it('passes the error of a failed tool to the model, and the same error in a repeated run', async () => {
+  it('a durable loop passes the error of a failed tool to the model, and the same error in a repeated run', async () => {
     const model = modelOf([
       [callOf('call-1', 'weather', { city: 'Atlantis' })],
       [callOf('call-2', 'weather', { city: 'Rome' })],
@@ -158,7 +158,7 @@ describe.each(Object.entries(loops))('a durable %s loop', (_name, loopOf) => {
     expect(shown(model).at(-1)).toContain('RangeError: It has sunk.')
   })
 
-  it('passes CALL_INTERRUPTED to the model for a tool that a pause interrupted, and the model decides', async () => {
+  it('a durable loop passes CALL_INTERRUPTED to the model for a tool that a pause interrupted, and the model decides', async () => {
     const model = modelOf([[callOf('call-1', 'weather', { city: 'Oslo' })], textOf('I could not find out.')])
     const inTool = deferred()
     const chat = (_task: ExecutorTask, run: Run) =>

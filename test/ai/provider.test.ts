@@ -135,7 +135,7 @@ describe.each([
   ['generateText', false],
   ['streamText', true],
 ])('a process that is killed with SIGKILL in a durable %s loop', (_name, streams) => {
-  it('continues in the next process after a kill during the model call, without booking twice', {
+  it('a durable loop continues in the next process after a kill during the model call, without booking twice', {
     timeout: 60_000,
   }, async () => {
     const server = await startModelServer(journey)
@@ -153,7 +153,7 @@ describe.each([
     expect(JSON.stringify(outcome.result.messages)).toContain('Booked in Bern')
   })
 
-  it('passes CALL_INTERRUPTED to the model after a kill inside a tool, and the model decides', {
+  it('a durable loop passes CALL_INTERRUPTED to the model after a kill inside a tool, and the model decides', {
     timeout: 60_000,
   }, async () => {
     const server = await startModelServer(journey)
@@ -168,7 +168,7 @@ describe.each([
     expect(JSON.stringify(server.requests.at(-1)?.messages)).toContain('was interrupted and may have happened')
   })
 
-  it('repeats a tool that may be repeated after a kill inside of it, under the same id', {
+  it('a durable loop repeats a tool that may be repeated after a kill inside of it, under the same id', {
     timeout: 60_000,
   }, async () => {
     const server = await startModelServer(journey)

@@ -132,7 +132,7 @@ describe('a streamed step of a durable model', () => {
     expect(seen[1]?.[0]).toEqual({ type: 'text-delta', id: 't', delta: 'A \u{1f600}!' })
   })
 
-  it('breaks a streamed step again in a repeated run, with the same error', async () => {
+  it('a streamed step that broke breaks again in a repeated run, with the same error', async () => {
     const { model, begun } = heldModel()
     const feed = begun.then(async (source) => {
       for (const part of parts.slice(0, 3)) source.enqueue(part)
@@ -148,7 +148,7 @@ describe('a streamed step of a durable model', () => {
     expect(seen.map(({ error }) => String(error))).toEqual(Array(2).fill('TypeError: The line went dead.'))
   })
 
-  it('records a stream with an error, or without its finish, as a failed call that a repeated run gets unchanged', async () => {
+  it('a stream with an error, or without its finish, is recorded as a failed call that a repeated run gets unchanged', async () => {
     const failing: LanguageModelV4StreamPart[][] = [
       [{ type: 'error', error: new RangeError('Overloaded.') }, ...parts.slice(-1)],
       [...parts.slice(0, 1), { type: 'error', error: { status: 500 } }],

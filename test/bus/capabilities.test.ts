@@ -66,7 +66,7 @@ describe('mayCall', () => {
     ['notes:add', [['*'], ['notes:*'], ['web:get', 'notes:add']], true],
     ['notes:add', [['*'], ['web:*']], false],
     ['notes:add', [['notes:add'], []], false],
-  ])('%s under the lists %j: %s', (id, lists, allowed) => {
+  ])('the ability %s under the lists %j: %s', (id, lists, allowed) => {
     const verdict = mayCall(meta(id), task(...lists))
     expect(verdict === true).toBe(allowed)
     if (!allowed) expect(verdict).toContain('list of abilities')

@@ -56,7 +56,7 @@ describe('invoke', () => {
   })
 
   it.each(['', '{', 'plain text', '{"text":1,}', 'undefined'])(
-    'S1-081 %j is no JSON: refused with details, the handler not called',
+    'S1-081 the input %j is refused as no JSON with details, and the handler is not called',
     async (json) => {
       const { bus, handled } = setup()
       const error = await refusalOf(bus.invoke('notes:add')(json), 'INVALID_INPUT')
@@ -125,7 +125,7 @@ describe('invoke', () => {
     ['NUL', '{"text":"a\\u0000b"}', 'text'],
     ['half of a surrogate pair', '{"text":"\\ud800"}', 'text'],
     ['a key with NUL', '{"text":"a","\\u0000":1}', ''],
-  ])('S1-081 %s is refused before the schema is applied', async (_title, json, path) => {
+  ])('S1-081 an input with %s is refused before the schema is applied', async (_title, json, path) => {
     const { bus, handled } = setup()
     for (const call of [bus.invoke('notes:add')(json), bus.call('notes:add', JSON.parse(json) as unknown)]) {
       const error = await refusalOf(call, 'INVALID_INPUT')

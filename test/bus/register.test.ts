@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineAbility, isAbility } from '../../src/bus/ability.ts'
-import { createBus } from '../../src/bus/bus.ts'
+import { createBus, registerBeforeUse } from '../../src/bus/bus.ts'
 import { collect, refusalOf, register, setup } from './world.ts'
 
 const basics = { description: 'Does it.', input: z.object({}), output: z.null() }
@@ -39,6 +39,26 @@ describe('the registry', () => {
     register(bus, 'a:b')
     leave()
     expect(bus.has('a:b')).toBe(true)
+  })
+
+  it('the registry makes what is registered before its use when it is used, and only if it is', () => {
+    const bus = createBus()
+    const made: string[] = []
+    const later = (id: string) =>
+      registerBeforeUse(bus, () => {
+        made.push(id)
+        return register(bus, id)
+      })
+    const leave = later('a:b')
+    later('a:c')()
+    expect(made).toEqual([])
+    const told: string[] = []
+    bus.onRegister(({ id }) => told.push(id))
+    expect(made).toEqual(['a:b'])
+    expect(bus.has('a:b')).toBe(true)
+    leave()
+    expect(bus.has('a:b')).toBe(false)
+    expect(told).toEqual([])
   })
 
   it('the registry lists abilities by id', () => {

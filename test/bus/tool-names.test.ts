@@ -100,11 +100,11 @@ describe('the tools for a caller', () => {
 })
 
 describe('the name of a tool', () => {
-  it('S0-071 `x_y` leads to the ability `x:y`', () => {
+  it('S0-071 the tool `x_y` leads to the ability `x:y`', () => {
     expect(tableOf(['task:create']).abilityOf('task_create')).toBe('task:create')
   })
 
-  it('S0-072 `ldg_task_save` leads to `ldg:task:save`, and an ability with `_` in its own name is reachable too', () => {
+  it('S0-072 the tool `ldg_task_save` leads to `ldg:task:save`, and an ability with `_` in its own name is reachable too', () => {
     const table = tableOf(['ldg:task:save', 'web:fetch_page', 'my_module:go'])
     expect(table.abilityOf('ldg_task_save')).toBe('ldg:task:save')
     expect(table.abilityOf('web_fetch_page')).toBe('web:fetch_page')

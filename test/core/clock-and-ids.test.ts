@@ -24,3 +24,18 @@ it('createRandomIds makes unique ids of a prefix, lower-case letters and digits'
   const chances = Array.from({ length: 100 }, () => ids.random())
   expect(chances.every((chance) => chance >= 0 && chance < 1)).toBe(true)
 })
+
+it('createRandomIds draws ids in clusters of 64 that begin with the same three letters, so that their rows are neighbours', () => {
+  const ids = createRandomIds()
+  const beginnings = Array.from({ length: 100 }, () => {
+    const cluster = new Set(Array.from({ length: 64 }, () => ids.next('task').slice(0, 'task-abc'.length)))
+    expect(cluster.size).toBe(1)
+    return [...cluster][0]
+  })
+  expect(new Set(beginnings).size).toBeGreaterThan(90)
+})
+
+it('createRandomIds draws different beginnings in different processes', () => {
+  const beginnings = Array.from({ length: 100 }, () => createRandomIds().next('task').slice(0, 'task-abc'.length))
+  expect(new Set(beginnings).size).toBeGreaterThan(90)
+})

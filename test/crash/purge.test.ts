@@ -130,7 +130,7 @@ describe('Killed while it purges', () => {
     expect(halves).toBeGreaterThan(3)
   }, 120_000)
 
-  it('catches an engine that removes rows before it hides them, and one that does not finish', async () => {
+  it('the harness catches an engine that removes rows before it hides them, and one that does not finish', async () => {
     const place = await filledPlace()
     const early = copyOf(place)
     const database = new Database(early.ledger)

@@ -47,7 +47,7 @@ describe('an inspector', () => {
       'failed',
       (id: string, engine: { fail(id: string, reason: string): Promise<unknown> }) => engine.fail(id, 'enough'),
     ],
-  ] as const)('X-001 sees an actor follow its task to %s, and stop', async (status, leave) => {
+  ] as const)('X-001 an inspector sees an actor follow its task to %s, and stop', async (status, leave) => {
     const hands = puppet()
     const { engine, events } = await setup({ work: hands.executor })
     const task = await engine.create({ executor: 'work' })

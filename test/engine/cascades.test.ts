@@ -73,7 +73,7 @@ describe('a cancel', () => {
     )
   })
 
-  it('S3-083 aborts all runs below the task', async () => {
+  it('S3-083 a cancel aborts all runs below the task', async () => {
     const { engine, root, held, belowFailed } = await family()
     await engine.cancel(root)
     await held.aborted
@@ -131,7 +131,7 @@ describe('a cancel', () => {
     await inner.close()
   })
 
-  it('wakes tasks outside that wait for a canceled one, and unblocks no dependents', async () => {
+  it('a cancel wakes tasks outside that wait for a canceled one, and unblocks no dependents', async () => {
     const engine = await openEngine({
       executors: { waits: (task: ExecutorTask<string>, run: Run) => run.wait(task.input, { settled: true }) },
     })

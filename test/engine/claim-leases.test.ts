@@ -102,7 +102,7 @@ describe('the lease of a settled task', () => {
     ['with its parent', 'canceled', (engine: Engine, { parentId }: Task) => engine.cancel(parentId as string)],
     ['by its deadline', 'failed', (engine: Engine, { id }: Task) => engine.update(id, { deadline: 1 })],
     ['by its owner', 'failed', (engine: Engine, task: Task) => engine.fail(task, 'no')],
-  ] as const)('ends when the task is %s: nothing lapses afterwards', async (_how, status, end) => {
+  ] as const)('the lease of a task ends when the task is %s: nothing lapses afterwards', async (_how, status, end) => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ clock })
     const parent = await engine.create({ name: 'parent' })
@@ -232,7 +232,7 @@ describe('a lapsed claim', () => {
     await refuseAll()
   })
 
-  it('X-038 and a concurrent write of its owner end in one legal state', async () => {
+  it('X-038 a lapse of a claim and a concurrent write of its owner end in one legal state', async () => {
     for (const first of ['claim', 'complete'] as const) {
       const { clock, engine, mine } = await setup()
       clock.advance(100)

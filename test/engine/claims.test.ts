@@ -78,17 +78,20 @@ describe('a task without an executor', () => {
       async (engine: Engine, id: string) => engine.update(await engine.start(id), { status: 'input_required' }),
       'input_required',
     ],
-  ] as const)('S4-052 that is %s is refused with the reason: %s', async (_what, reason, status, prepare, words) => {
-    const engine = await board()
-    const { id } = await engine.create({ name: 'write it' })
-    await prepare(engine, id)
-    const refusal = await refusalOf(engine.claim(id, bob), 'NOT_CLAIMABLE')
-    expect(refusal.details).toMatchObject({ taskId: id, reason, status })
-    expect(refusal.message).toContain(words)
-    expect(await engine.claim(null, bob)).toBeNull()
-  })
+  ] as const)(
+    'S4-052 a claim of a task that is %s is refused with the reason: %s',
+    async (_what, reason, status, prepare, words) => {
+      const engine = await board()
+      const { id } = await engine.create({ name: 'write it' })
+      await prepare(engine, id)
+      const refusal = await refusalOf(engine.claim(id, bob), 'NOT_CLAIMABLE')
+      expect(refusal.details).toMatchObject({ taskId: id, reason, status })
+      expect(refusal.message).toContain(words)
+      expect(await engine.claim(null, bob)).toBeNull()
+    },
+  )
 
-  it('cannot be claimed when it has an executor or is a group', async () => {
+  it('a task that has an executor or is a group cannot be claimed', async () => {
     const engine = await openEngine({ executors: { work: async () => null }, work: false })
     const run = await engine.create({ executor: 'work' })
     const group = await engine.create({ name: 'all', tasks: { one: { name: 'one' } } })

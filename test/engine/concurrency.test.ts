@@ -66,12 +66,15 @@ describe('two concurrent commands', () => {
     ['paused', ['cancel', 'resume'], ['cancel'], 'canceled'],
     ['failed', ['retry', 'retry'], ['retry'], 'working'],
     ['failed', ['retry', 'cancel'], ['retry', 'cancel'], 'canceled'],
-  ] as const)('X-038 on a task that is %s: of %j win %j, and it is %s', async (from, names, won, status) => {
-    const outcome = await meet(from, ...names)
-    expect(outcome.won).toEqual(won)
-    expect(outcome.status).toBe(status)
-    expect(outcome.live).toBe(status === 'working' ? 1 : 0)
-  })
+  ] as const)(
+    'X-038 two commands on a task that is %s: of %j win %j, and it is %s',
+    async (from, names, won, status) => {
+      const outcome = await meet(from, ...names)
+      expect(outcome.won).toEqual(won)
+      expect(outcome.status).toBe(status)
+      expect(outcome.live).toBe(status === 'working' ? 1 : 0)
+    },
+  )
 
   it.each([
     ['working', ['returns', 'pause']],
@@ -84,13 +87,16 @@ describe('two concurrent commands', () => {
     ['working', ['delete', 'pause']],
     ['paused', ['resume', 'cancel']],
     ['paused', ['resume', 'resume']],
-  ] as const)('X-038 S3-053 and an executor, on a task that is %s: %j end in one legal state', async (from, names) => {
-    const { status, live } = await meet(from, ...names).catch((error: unknown) => {
-      // Only a deleted task is not found.
-      if (names[0] === 'delete') return { status: 'canceled' as const, live: 0 }
-      throw error
-    })
-    expect(live).toBe(status === 'working' ? 1 : 0)
-    expect(['paused', 'completed', 'canceled', 'failed', 'working']).toContain(status)
-  })
+  ] as const)(
+    'X-038 S3-053 a command and an executor, on a task that is %s: %j end in one legal state',
+    async (from, names) => {
+      const { status, live } = await meet(from, ...names).catch((error: unknown) => {
+        // Only a deleted task is not found.
+        if (names[0] === 'delete') return { status: 'canceled' as const, live: 0 }
+        throw error
+      })
+      expect(live).toBe(status === 'working' ? 1 : 0)
+      expect(['paused', 'completed', 'canceled', 'failed', 'working']).toContain(status)
+    },
+  )
 })

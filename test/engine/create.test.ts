@@ -85,7 +85,7 @@ describe('engine.create', () => {
     })
   })
 
-  it('S3-016 draws an id and a number for each task', async () => {
+  it('S3-016 engine.create draws an id and a number for each task', async () => {
     const engine = await setup()
     const tasks = await engine.create(Array.from({ length: 500 }, (_, index) => ({ name: `${index}` })))
     expect(new Set(tasks.map((task) => task.id)).size).toBe(500)

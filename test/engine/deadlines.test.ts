@@ -58,7 +58,7 @@ describe('a deadline', () => {
     expect((await engine.get(gate))?.status).toBe('submitted')
   })
 
-  it('aborts the run, whose result comes too late, and leaves other tasks alone', async () => {
+  it('a deadline aborts the run, whose result comes too late, and leaves other tasks alone', async () => {
     const hands = puppet({ stubborn: true })
     const { engine, clock } = await setup({ work: hands.executor })
     const task = await engine.create({ executor: 'work', deadline: start + 100, retry: { maxAttempts: 5 } })
@@ -186,7 +186,7 @@ describe('a deadline', () => {
     expect((await engine.settled(task)).status).toBe('failed')
   })
 
-  it('triggers the policies of the parent and of dependents like any failure', async () => {
+  it('a deadline triggers the policies of the parent and of dependents like any failure', async () => {
     const { engine, clock } = await setup({}, { onChildFailure: 'fail', onDependencyFailure: 'cancel' })
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     const task = await engine.create({ name: 'task', parentId: parent.id, deadline: start + 100 })

@@ -162,7 +162,7 @@ describe('cancels by dependencies', () => {
     expect((await engine.get(chain[7]!))?.statusReason).toBe(`dependency ${chain[6]!.id} was canceled`)
   })
 
-  it('meet in a diamond once', async () => {
+  it('cancels by dependencies meet in a diamond once', async () => {
     const engine = await openEngine({ onDependencyFailure: 'cancel' })
     const top = await engine.create({ name: 'top' })
     const sides = [
@@ -265,17 +265,20 @@ describe('a dependency', () => {
     expect(await engine.get(task)).toMatchObject({ blockedBy: [], ready: true, status: 'submitted' })
   })
 
-  it.each(['block', 'cancel', 'ignore'] as const)('C-53 that is deleted blocks nothing, under %s', async (policy) => {
-    const engine = await openEngine()
-    const live = await engine.create({ name: 'live' })
-    const broken = await engine.create({ name: 'broken' })
-    const one = await engine.create({ name: 'one', blockedBy: [live.id], onDependencyFailure: policy })
-    await engine.delete(live)
-    expect(await engine.get(one)).toMatchObject({ status: 'submitted', blockedBy: [], ready: true })
-    const two = await engine.create({ name: 'two', blockedBy: [broken.id] })
-    await engine.cancel(broken)
-    expect((await engine.get(two))?.ready).toBe(false)
-    await engine.delete(broken)
-    expect(await engine.get(two)).toMatchObject({ status: 'submitted', blockedBy: [], ready: true })
-  })
+  it.each(['block', 'cancel', 'ignore'] as const)(
+    'C-53 a dependency on a deleted task blocks nothing, under %s',
+    async (policy) => {
+      const engine = await openEngine()
+      const live = await engine.create({ name: 'live' })
+      const broken = await engine.create({ name: 'broken' })
+      const one = await engine.create({ name: 'one', blockedBy: [live.id], onDependencyFailure: policy })
+      await engine.delete(live)
+      expect(await engine.get(one)).toMatchObject({ status: 'submitted', blockedBy: [], ready: true })
+      const two = await engine.create({ name: 'two', blockedBy: [broken.id] })
+      await engine.cancel(broken)
+      expect((await engine.get(two))?.ready).toBe(false)
+      await engine.delete(broken)
+      expect(await engine.get(two)).toMatchObject({ status: 'submitted', blockedBy: [], ready: true })
+    },
+  )
 })

@@ -157,7 +157,7 @@ describe('an update of dependencies and status', () => {
     })
   })
 
-  it('S4-030 S4-031 to COMPLETED is refused while the task is blocked, and back from COMPLETED always', async () => {
+  it('S4-030 S4-031 an update to COMPLETED is refused while the task is blocked, and one back from COMPLETED always', async () => {
     const engine = await openEngine()
     const { task, a } = await named(engine, 'task', 'a')
     await engine.block(task, a)
@@ -363,7 +363,7 @@ describe('a dependency that could never be satisfied is refused with its path:',
     })
   })
 
-  it('but not siblings, a task after a parent that does not wait, or a diamond', async () => {
+  it('a dependency among siblings, after a parent that does not wait, or in a diamond is accepted', async () => {
     const engine = await openEngine()
     const { parent, a, b } = await named(engine, 'parent', 'a', 'b')
     const child = await engine.create({ name: 'child', parentId: parent.id, blockedBy: [parent.id] })

@@ -157,7 +157,7 @@ describe('the process around an engine', () => {
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'X-031 ends by %s as without an engine: the library handles no signal',
+    'X-031 the process of an engine ends by %s as without an engine: the library handles no signal',
     async (signal) => {
       const program = `
       import { createEngine } from 'errand'
@@ -229,7 +229,7 @@ describe('the process around an engine', () => {
     expect(reported.map(String)).toContain('Error: a watcher')
   })
 
-  it('X-029 exits by itself once its engines are closed, however far their timers were', async () => {
+  it('X-029 the process of an engine exits by itself once its engines are closed, however far their timers were', async () => {
     const program = `
       import { createEngine } from 'errand'
       import { mkdtempSync, rmSync } from 'node:fs'

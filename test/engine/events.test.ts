@@ -134,7 +134,7 @@ describe('engine.subscribe', () => {
     expect(all).toEqual(['task.created', 'task.started', 'task.completed'])
   })
 
-  it('S3-069 awaits handlers in the order of their subscription', async () => {
+  it('S3-069 engine.subscribe awaits handlers in the order of their subscription', async () => {
     const engine = await openEngine()
     const log: string[] = []
     const gate = Promise.withResolvers<void>()
@@ -183,7 +183,7 @@ describe('engine.subscribe', () => {
     ])
   })
 
-  it('S3-070 S3-076 calls a handler once per subscription; an unsubscribe undoes one, a second one nothing', async () => {
+  it('S3-070 S3-076 engine.subscribe calls a handler once per subscription; an unsubscribe undoes one, a second one nothing', async () => {
     const engine = await openEngine()
     let received = 0
     const handler = () => void received++
@@ -199,7 +199,7 @@ describe('engine.subscribe', () => {
     expect(received).toBe(3)
   })
 
-  it('S3-076 calls no handler that was removed while an event was delivered, and none for earlier events', async () => {
+  it('S3-076 engine.subscribe calls no handler that was removed while an event was delivered, and none for earlier events', async () => {
     const engine = await openEngine()
     const log: string[] = []
     const gate = Promise.withResolvers<void>()
@@ -280,32 +280,35 @@ describe('engine.events', () => {
   it.each([
     ['all tasks', false],
     ['one task', true],
-  ])('X-009 misses nothing of %s, however far and how often its reader falls behind', async (_of, single) => {
-    const engine = await openEngine()
-    const { id: taskId } = await engine.create({ name: 'busy' })
-    const { seq: from } = await engine.bus.call('event:list', {})
-    const until = new AbortController()
-    const received: number[] = []
-    const reader = engine.events({ after: from, signal: until.signal, ...(single ? { taskId } : {}) })
-    // Fewer than are kept for a reader, more, and again while it catches up.
-    for (const [n, burst] of [1, 10, 1_500, 3, 2_600, 999, 1_001, 1].entries()) {
-      await Promise.all(Array.from({ length: burst }, (_, each) => engine.update(taskId, { priority: each })))
-      await engine.create({ name: 'other' })
-      for (let more = n % 2 === 0 ? burst : Math.ceil(burst / 3); more > 0; more--) {
-        received.push(((await reader.next()).value as TaskEvent).seq)
+  ])(
+    'X-009 engine.events misses nothing of %s, however far and how often its reader falls behind',
+    async (_of, single) => {
+      const engine = await openEngine()
+      const { id: taskId } = await engine.create({ name: 'busy' })
+      const { seq: from } = await engine.bus.call('event:list', {})
+      const until = new AbortController()
+      const received: number[] = []
+      const reader = engine.events({ after: from, signal: until.signal, ...(single ? { taskId } : {}) })
+      // Fewer than are kept for a reader, more, and again while it catches up.
+      for (const [n, burst] of [1, 10, 1_500, 3, 2_600, 999, 1_001, 1].entries()) {
+        await Promise.all(Array.from({ length: burst }, (_, each) => engine.update(taskId, { priority: each })))
+        await engine.create({ name: 'other' })
+        for (let more = n % 2 === 0 ? burst : Math.ceil(burst / 3); more > 0; more--) {
+          received.push(((await reader.next()).value as TaskEvent).seq)
+        }
       }
-    }
-    const all = (await collect(engine.events({ after: from, follow: false, ...(single ? { taskId } : {}) }))).map(
-      ({ seq }) => seq,
-    )
-    while (received.length < all.length) received.push(((await reader.next()).value as TaskEvent).seq)
-    expect(received).toEqual(all)
-    const next = reader.next()
-    await engine.update(taskId, { name: 'calm' })
-    expect((await next).value).toMatchObject({ type: 'task.updated', data: { name: 'calm' } })
-    until.abort()
-    expect((await reader.next()).done).toBe(true)
-  })
+      const all = (await collect(engine.events({ after: from, follow: false, ...(single ? { taskId } : {}) }))).map(
+        ({ seq }) => seq,
+      )
+      while (received.length < all.length) received.push(((await reader.next()).value as TaskEvent).seq)
+      expect(received).toEqual(all)
+      const next = reader.next()
+      await engine.update(taskId, { name: 'calm' })
+      expect((await next).value).toMatchObject({ type: 'task.updated', data: { name: 'calm' } })
+      until.abort()
+      expect((await reader.next()).done).toBe(true)
+    },
+  )
 
   it('engine.events leaves no listener on the signal of a reader that reads page after page while the feed is quiet', async () => {
     const engine = await openEngine({ work: false })

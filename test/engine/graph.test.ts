@@ -30,7 +30,7 @@ describe('engine.graph', () => {
     ])
   })
 
-  it('puts a task after a group after all that the group holds, at any depth, and does not list the group', async () => {
+  it('engine.graph puts a task after a group after all that the group holds, at any depth, and does not list the group', async () => {
     const engine = await openEngine()
     const plan = await engine.create({
       name: 'plan',
@@ -45,7 +45,7 @@ describe('engine.graph', () => {
     expect(names((await engine.graph()).order)).toEqual(['a', 'b', 'c', 'after'])
   })
 
-  it('puts a task after a parent that its children complete after these children', async () => {
+  it('engine.graph puts a task after a parent that its children complete after these children', async () => {
     const engine = await openEngine()
     const parent = await engine.create({ name: 'parent', autoComplete: true })
     await engine.create({ name: 'child', parentId: parent.id })

@@ -74,7 +74,7 @@ describe('a group', () => {
     })
   })
 
-  it('names a failed child in its error before one that was canceled', async () => {
+  it('a group names a failed child in its error before one that was canceled', async () => {
     const engine = await openEngine()
     const group = await engine.create({ name: 'group', tasks: { a: {}, b: {} } })
     const [a, b] = (await engine.children(group)) as [Task, Task]

@@ -51,18 +51,18 @@ const open = async () =>
   (await openEngine({ executors: { work: (task: ExecutorTask) => task.input } })) as unknown as Engine
 
 describe('an input', () => {
-  it.each(uncarried)('with %s is refused with its path', async (_what, value, path, kind) => {
+  it.each(uncarried)('an input with %s is refused with its path', async (_what, value, path, kind) => {
     const engine = await open()
     const way = engine.create({ executor: 'work', input: value })
     await refusing(engine, way, { what: 'the input of "work"', path: `input${path}` }, kind)
   })
 
-  it.each(carried)('may hold %s', async (_what, value, stored) => {
+  it.each(carried)('an input may hold %s', async (_what, value, stored) => {
     const engine = await open()
     expect((await engine.create({ executor: 'work', input: value })).input).toEqual(stored)
   })
 
-  it('is refused in lists, trees, plans, updates and answers too, and as metadata', async () => {
+  it('an input that JSON does not carry is refused in lists, trees, plans, updates and answers too, and as metadata', async () => {
     const engine = await open()
     const input = { n: Number.NaN }
     const here = { path: 'input.n' }
@@ -78,13 +78,13 @@ describe('an input', () => {
     expect(await engine.get(task)).toMatchObject({ input: 1, metadata: { kept: 1 }, version: task.version })
   })
 
-  it('is refused before the `redact` hook sees it', async () => {
+  it('an input that JSON does not carry is refused before the `redact` hook sees it', async () => {
     const engine = await openEngine({ redact: (value) => value })
     await refusalOf(engine.create({ name: 'a', input: { n: 1n } }), 'INVALID_INPUT')
     await refusalOf(engine.create({ name: 'a', metadata: { f: () => 1 } }), 'INVALID_INPUT')
   })
 
-  it('of a plan is refused with its place in the plan', async () => {
+  it('an input of a plan is refused with its place in the plan', async () => {
     const engine = await open()
     const plan = (input: unknown) => ({
       name: 'p',
@@ -103,7 +103,7 @@ describe('of a run', () => {
     ['the params of a call', (run) => run.call('look', { n: Number.NaN }, () => 1), 'params.n'],
     ['the input of an ability', (run) => run.invoke('task:get', { n: Number.NaN }), 'params.n'],
     ['the default of a question', (run) => run.ask('Well?', null, { default: { n: Number.NaN } }), 'default.n'],
-  ])('%s is refused with its path, and nothing is recorded', async (_what, ask, path) => {
+  ])('a run that passes %s is refused with the path, and nothing is recorded', async (_what, ask, path) => {
     const engine = await openEngine({
       executors: {
         work: () => null,
@@ -133,7 +133,7 @@ describe('a result', () => {
     return { engine, reported }
   }
 
-  it('is stored as its JSON image, and what that does not carry is reported with its path', async () => {
+  it('a result is stored as its JSON image, and what that does not carry is reported with its path', async () => {
     const { engine, reported } = await reporting(() => ({ files: [{ index: new Map([['a', 1]]), size: 7 }] }))
     const task = await engine.create({ executor: 'work' })
     expect(await engine.result(task)).toEqual({ files: [{ index: {}, size: 7 }] })
@@ -149,7 +149,7 @@ describe('a result', () => {
     ])
   })
 
-  it('of a call is reported with the name of the call', async () => {
+  it('a result of a call is reported with the name of the call', async () => {
     const { engine, reported } = await reporting(() => [Number.NaN])
     const task = await engine.create({ executor: 'calls' })
     expect(await engine.result(task)).toEqual([null])
@@ -157,14 +157,14 @@ describe('a result', () => {
     expect(reported).toMatchObject([{ error: { code: 'INVALID_RESULT', details }, context: { taskId: task.id } }])
   })
 
-  it('that is given to `complete` is reported too', async () => {
+  it('a result that is given to `complete` is reported too', async () => {
     const { engine, reported } = await reporting(() => null)
     const task = await engine.start(await engine.create({ name: 'by hand' }))
     expect((await engine.complete(task, { when: new Date('never') })).result).toEqual({ when: null })
     expect(reported).toMatchObject([{ error: { details: { path: 'result.when' } }, context: { taskId: task.id } }])
   })
 
-  it('that JSON carries, or that is an object of a class, is not reported', async () => {
+  it('a result that JSON carries, or that is an object of a class, is not reported', async () => {
     const { engine, reported } = await reporting(() => ({ photo: new Photo(), at: new Date(0), none: undefined }))
     expect(await engine.result(await engine.create({ executor: 'work' }))).toEqual({
       photo: { width: 800 },

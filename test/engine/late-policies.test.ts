@@ -89,14 +89,17 @@ describe('a changed policy', () => {
   it.each([
     ['ignore', { status: 'completed', result: 'done' }],
     ['cancel', { status: 'canceled' }],
-  ] as const)('to %s applies to a dependency that has failed by then', async (onDependencyFailure, outcome) => {
-    const engine = await openEngine({ executors: { work: () => 'done' } })
-    const blocker = await engine.create({ name: 'blocker' })
-    const task = await engine.create({ executor: 'work', blockedBy: [blocker.id] })
-    await engine.cancel(blocker)
-    await engine.update(task, { onDependencyFailure })
-    expect(await engine.settled(task)).toMatchObject(outcome)
-  })
+  ] as const)(
+    'a changed policy to %s applies to a dependency that has failed by then',
+    async (onDependencyFailure, outcome) => {
+      const engine = await openEngine({ executors: { work: () => 'done' } })
+      const blocker = await engine.create({ name: 'blocker' })
+      const task = await engine.create({ executor: 'work', blockedBy: [blocker.id] })
+      await engine.cancel(blocker)
+      await engine.update(task, { onDependencyFailure })
+      expect(await engine.settled(task)).toMatchObject(outcome)
+    },
+  )
 
   it('a changed policy is refused where it would have no effect, as at creation; its removal is not', async () => {
     const engine = await openEngine({ executors: { work: () => 'done' } })

@@ -32,7 +32,7 @@ describe('engine.list', () => {
     expect(names((await engine.list()).tasks).slice(-2)).toEqual(['x', 'y'])
   })
 
-  it('S3-030 filters by status, one or several', async () => {
+  it('S3-030 engine.list filters by status, one or several', async () => {
     const engine = await setup()
     const [, b, c] = await engine.create([{ name: 'a' }, { name: 'b' }, { name: 'c' }])
     await engine.start(b as Task)
@@ -42,7 +42,7 @@ describe('engine.list', () => {
     await refusalOf(engine.list({ status: 'dreaming' as never }), 'INVALID_INPUT')
   })
 
-  it('filters by parent, executor and metadata', async () => {
+  it('engine.list filters by parent, executor and metadata', async () => {
     const engine = await setup()
     const root = await engine.create({ name: 'root', metadata: { run: 1, hot: true } })
     await engine.create({ name: 'child', parentId: root.id, executor: 'shell', metadata: { run: '1' } })

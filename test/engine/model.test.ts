@@ -374,7 +374,7 @@ describe('random sequences of commands', () => {
     ['a command that is acknowledged and not written', () => withStep('fail', forgets), /acknowledged and lost/],
     ['a slot too many', () => openWorld({ maxConcurrent: limit + 1 }), /4 runs, the limit is 3/],
   ] as const)(
-    'X-039 detect a planted fault: %s',
+    'X-039 random sequences of commands detect a planted fault: %s',
     async (_title, open, complaint) => {
       const planted: { current?: World | undefined } = {}
       const details = await fc.check(property(open, planted), { numRuns: 2_000, endOnFailure: true, seed: 1 })

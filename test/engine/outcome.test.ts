@@ -103,7 +103,7 @@ describe('engine.result', () => {
 })
 
 describe('engine.why', () => {
-  it('explains a slot, a dependency, a timer, an executor, an owner, a run and an end', async () => {
+  it('engine.why explains a slot, a dependency, a timer, an executor, an owner, a run and an end', async () => {
     const hands = puppet()
     const engine = await openEngine({ maxConcurrent: 1, executors: { work: hands.executor } })
     const running = await engine.create({ executor: 'work', name: 'running' })

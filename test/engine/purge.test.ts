@@ -258,7 +258,7 @@ async function setupTwo(name: string, work: (other: Engine, nth: number) => Prom
 }
 
 describe('what others do while an engine purges', () => {
-  it('keeps a family that was changed after it had been found', async () => {
+  it('a purge keeps a family that was changed after it had been found', async () => {
     const ids: string[] = []
     const { engine, purge } = await setupTwo('purge', async (other, nth) => {
       if (nth === 1) await other.retry(ids[0]!)
@@ -271,7 +271,7 @@ describe('what others do while an engine purges', () => {
     expect(await engine.get(two!)).toBeNull()
   })
 
-  it('keeps a family that an open task came to need', async () => {
+  it('a purge keeps a family that an open task came to need', async () => {
     const ids: string[] = []
     const { engine, purge } = await setupTwo('purge', async (other, nth) => {
       if (nth === 1) await other.create({ name: 'late', blockedBy: [ids[0]!] })
@@ -283,7 +283,7 @@ describe('what others do while an engine purges', () => {
     expect(await engine.get(one!)).toMatchObject({ result: 'result of one' })
   })
 
-  it('examines what was written meanwhile before it hides a family, if that is much', async () => {
+  it('a purge examines what was written meanwhile before it hides a family, if that is much', async () => {
     const ids: string[] = []
     const attempts: number[] = []
     const { engine, purge } = await setupTwo('purge', async (other, nth) => {
@@ -302,7 +302,7 @@ describe('what others do while an engine purges', () => {
     expect(await engine.get(two!)).toBeNull()
   })
 
-  it('leaves a family for the next purge when others write faster than it can be examined', async () => {
+  it('a purge leaves a family for the next one when others write faster than it can be examined', async () => {
     let busy = true
     const { engine, purge } = await setupTwo('purge', async (other) => {
       if (busy) await other.create(Array.from({ length: 1_001 }, () => ({ name: 'other' })))
@@ -315,7 +315,7 @@ describe('what others do while an engine purges', () => {
     expect(await purge()).toMatchObject({ families: 1 })
   })
 
-  it('sees nothing of a family whose rows are still there, and frees what came after it', async () => {
+  it('another engine sees nothing of a purged family whose rows are still there, and frees what came after it', async () => {
     const ids: string[] = []
     let seen: unknown
     const { engine, clock } = await setupTwo('remove purged rows', async (other, nth) => {

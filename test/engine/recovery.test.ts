@@ -71,7 +71,7 @@ describe('recovery', () => {
     expect(await state()).toEqual({ task: 'waiting', ready: true, run: 'closed', call: 'failed' })
   })
 
-  it('kills no command of an engine that reports before its runs are ended', async () => {
+  it('recovery kills no command of an engine that reports before its runs are ended', async () => {
     const { inner, ledger, host, state, reclaimed } = await setup({ isAlive: 'alive' })
     const showsUp: Ledger = {
       ...ledger,

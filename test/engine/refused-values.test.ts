@@ -74,14 +74,17 @@ const refused: Array<[call: string, make: (engine: any) => unknown, accepted: st
 ]
 
 describe('a refused value', () => {
-  it.each(refused)('of %s is named with the accepted ones and the nearest', async (_call, make, accepted, nearest) => {
-    const engine = (await openEngine({ executors: { paint } })) as unknown as Engine
-    const refusal = await refusalOf((async () => make(engine))(), 'INVALID_INPUT')
-    expect(refusal.message).toContain(accepted)
-    expect(refusal.message).toMatch(new RegExp(`got "[^"]+"\\. Did you mean "${nearest}"\\?$`))
-  })
+  it.each(refused)(
+    'a refused value of %s is named with the accepted ones and the nearest',
+    async (_call, make, accepted, nearest) => {
+      const engine = (await openEngine({ executors: { paint } })) as unknown as Engine
+      const refusal = await refusalOf((async () => make(engine))(), 'INVALID_INPUT')
+      expect(refusal.message).toContain(accepted)
+      expect(refusal.message).toMatch(new RegExp(`got "[^"]+"\\. Did you mean "${nearest}"\\?$`))
+    },
+  )
 
-  it('of a plan is named so with its place', async () => {
+  it('a refused value of a plan is named so with its place', async () => {
     const engine = await openEngine({ executors: { paint } })
     const plan = { name: 'p', tasks: { a: { ask: { question: 'Go on?', for: 'persn' } } } }
     const refusal = await refusalOf(engine.plan(plan), 'INVALID_PLAN')
@@ -89,7 +92,7 @@ describe('a refused value', () => {
     expect(refusal.message).toContain('expected one of person, anyone, got "persn". Did you mean "person"?')
   })
 
-  it('of an answer is named so', async () => {
+  it('a refused value of an answer is named so', async () => {
     const engine = await openEngine({
       executors: { asks: (_task: ExecutorTask, run: Run) => run.ask('Which?', z.enum(['left', 'right'])) },
     })
@@ -101,7 +104,7 @@ describe('a refused value', () => {
     expect(await engine.result(task)).toBe('right')
   })
 
-  it('of another type has no nearest one', () => {
+  it('a refused value of another type has no nearest one', () => {
     expect(() => parse(z.strictObject({ a: z.enum(['x', 'y']) }), { a: 7 }, 'it')).toThrow(
       'it is not valid: a: expected one of x, y.',
     )
@@ -110,7 +113,18 @@ describe('a refused value', () => {
     )
   })
 
-  it('is cut, and so is a long list of accepted ones', () => {
+  it('a refused value of another type is named with the expected one', () => {
+    const schema = z.strictObject({ n: z.number(), whole: z.int(), list: z.array(z.string()), named: z.object({}) })
+    const given = { whole: 1.5, list: 'a', named: null }
+    expect(() => parse(schema, given, 'it')).toThrow(
+      'it is not valid: n: expected a number, but it is missing; whole: expected a whole number, got a number; list: expected a list, got a string.',
+    )
+    expect(() => parse(schema, { ...given, n: 1, whole: 1, list: [] }, 'it')).toThrow(
+      'named: expected an object, got null.',
+    )
+  })
+
+  it('a refused value is cut, and so is a long list of accepted ones', () => {
     const many = Array.from({ length: 1_000 }, (_, index) => `value ${index}`)
     const text = notOneOf(many, 'x'.repeat(10_000))
     expect(text).toContain('value 49, … (1000 in all), got "xxx')

@@ -81,7 +81,7 @@ describe('a retry policy for certain codes', () => {
     expect(failures.map(({ data }) => data.willRetry)).toEqual([true, true, false])
   })
 
-  it('matches the codes of system errors and of time-outs', async () => {
+  it('a retry policy matches the codes of system errors and of time-outs', async () => {
     const system = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
     const { engine } = await setup([system])
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 2, on: ['ECONNREFUSED'] } })

@@ -132,7 +132,7 @@ describe('engine.status', () => {
     expect(status.tasks).toMatchObject({ submitted: 2, canceled: 1 })
   })
 
-  it('equals a fresh count after any actions of two engines on one file, in both of them', async () => {
+  it('engine.status equals a fresh count after any actions of two engines on one file, in both of them', async () => {
     const ledger = ledgerFile()
     const executors = {
       good: () => 'done',

@@ -21,7 +21,7 @@ const setup = async () => {
 }
 
 describe('the stream of a task', () => {
-  it('yields the life of a task from start to end, the same live and replayed', async () => {
+  it('the stream of a task yields its life from start to end, the same live and replayed', async () => {
     const { engine, task, held } = await setup()
     const live = collect(engine.stream(task))
     await held.run.progress(0.5, 'half')
@@ -149,7 +149,7 @@ describe('the stream of a task', () => {
   })
 
   it.each([['canceled'], ['failed'], ['deleted']] as const)(
-    'has one end with the status of a task that is %s',
+    'the stream of a task has one end with the status of a task that is %s',
     async (way) => {
       const { engine, task, held } = await setup()
       const live = collect(engine.stream(task))

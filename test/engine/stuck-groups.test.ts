@@ -183,7 +183,7 @@ describe('a stuck group is reopened', () => {
     expect(await world.engine.get(world.of('group'))).toMatchObject({ attempt: 2, error: null })
   })
 
-  it('and completes with its last task', async () => {
+  it('a stuck group that was reopened completes with its last task', async () => {
     const { engine, of, fail, complete, statuses } = await plan(chain)
     await fail('build')
     await engine.retry(of('build'))
@@ -199,7 +199,7 @@ describe('a stuck group is reopened', () => {
     ])
   })
 
-  it('but not by the end of something that unblocks nothing in it', async () => {
+  it('a stuck group is not reopened by the end of something that unblocks nothing in it', async () => {
     const { engine, of, fail, statuses } = await plan({ ...chain, other: { after: 'build' } })
     await fail('build')
     await engine.cancel(of('other'))
@@ -244,7 +244,7 @@ describe('a group is judged when everything that concerns it is known', () => {
     expect((await toldOf(engine, group)).filter((type) => type === 'task.failed')).toHaveLength(1)
   })
 
-  it('so that a new or retried task does not reopen it if that task cannot move either', async () => {
+  it('a stuck group is not reopened by a new or retried task that cannot move either', async () => {
     const { engine, of, fail, complete } = await plan({ ...chain, broken: {}, first: {} })
     await fail('broken')
     await engine.block(of('broken'), [of('build').id])
@@ -260,7 +260,7 @@ describe('a group is judged when everything that concerns it is known', () => {
     expect(await engine.get(of('group'))).toMatchObject({ status: 'submitted', attempt: 2 })
   })
 
-  it('and is canceled when a task reopens it, if its own dependency failed meanwhile', async () => {
+  it('a stuck group is canceled when a task reopens it, if its own dependency failed meanwhile', async () => {
     const engine = await openEngine()
     const group = await engine.create({ name: 'group', tasks: { a: {} }, onDependencyFailure: 'cancel' })
     const [a] = (await engine.children(group)) as [Task]

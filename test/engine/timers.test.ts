@@ -277,7 +277,7 @@ describe('run.sleep', () => {
     })
   })
 
-  it.each([['sleep'], ['question']])('that ends just as its run is suspended wakes it: %s', async (kind) => {
+  it.each([['sleep'], ['question']])('a wait that ends just as its run is suspended wakes it: %s', async (kind) => {
     // The timer fires in the very commit that suspends the run: a run that misses it would sleep forever.
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()

@@ -83,7 +83,7 @@ describe('two engines on one ledger', () => {
   })
 
   it.each(Object.keys(faults))(
-    'detect a planted fault: %s',
+    'the sequences of two engines detect a planted fault: %s',
     async (title) => {
       const { fault, complaint, example } = faults[title] as (typeof faults)[string]
       const { property: laws, discard } = property(() => ({ fault }))

@@ -15,7 +15,7 @@ async function setup(options: { stubborn?: boolean; maxConcurrent?: number } = {
 }
 
 describe('engine.pause', () => {
-  it('S3-050 S3-051 aborts the run and returns the task, PAUSED', async () => {
+  it('S3-050 S3-051 engine.pause aborts the run and returns the task, PAUSED', async () => {
     const { engine, task, held } = await setup()
     expect((await engine.pause(task)).status).toBe('paused')
     await held.aborted
@@ -43,7 +43,7 @@ describe('engine.pause', () => {
     await reached(engine, task, 'completed')
   })
 
-  it.each([['returned'], ['threw']])('S3-051 ignores what the paused run %s afterwards', async (way) => {
+  it.each([['returned'], ['threw']])('S3-051 engine.pause ignores what the paused run %s afterwards', async (way) => {
     const { engine, task, held } = await setup({ stubborn: true })
     await engine.pause(task)
     if (way === 'returned') held.end.resolve('too late')
@@ -132,7 +132,7 @@ describe('engine.resume', () => {
 })
 
 describe('engine.cancel', () => {
-  it('S3-055 X-042 aborts the run, records the reason, and ignores everything that the run does afterwards', async () => {
+  it('S3-055 X-042 engine.cancel aborts the run, records the reason, and ignores everything that the run does afterwards', async () => {
     const { engine, task, held } = await setup({ stubborn: true })
     expect(await engine.cancel(task, 'not needed')).toMatchObject({ status: 'canceled', statusReason: 'not needed' })
     await held.aborted
@@ -194,7 +194,7 @@ describe('engine.cancel', () => {
 })
 
 describe('engine.retry', () => {
-  it('S3-058 submits a failed task again: next attempt, no reason, no error, and it runs', async () => {
+  it('S3-058 engine.retry submits a failed task again: next attempt, no reason, no error, and it runs', async () => {
     const { engine, task, hands, held } = await setup()
     held.end.reject(new Error('broke'))
     expect((await engine.settled(task)).status).toBe('failed')

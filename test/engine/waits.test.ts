@@ -88,7 +88,7 @@ describe('run.wait', () => {
     })
   })
 
-  it('fails with the error of the child as its cause, with the stack', async () => {
+  it('run.wait fails with the error of the child as its cause, with the stack', async () => {
     const breaks = () => {
       throw new RangeError('out of paper')
     }

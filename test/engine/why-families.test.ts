@@ -109,7 +109,7 @@ it('engine.why lists the open children of a parent that its children complete, a
   const { message } = await engine.why(claimed)
   expect(message).toContain(`Open below it: #${two!.seq} two, claimable.`)
   expect(message).toContain(
-    `#${one!.seq} one failed, so it does not complete by itself: \`retry\` there gives a new attempt, \`delete\` there goes on without.`,
+    `#${one!.seq} one failed, so this task does not complete by itself. \`retry\` gives a failed child a new attempt, \`delete\` removes it.`,
   )
 })
 
@@ -134,7 +134,7 @@ it('engine.why reports that a group with a failed task will fail', async () => {
   await engine.fail(one!, 'broke')
   const why = await engine.why(group)
   expect(why).toMatchObject({ reason: 'children', tasks: [two!.id] })
-  expect(why.message).toContain(`#${one!.seq} one failed, so it will fail once all have settled.`)
+  expect(why.message).toContain(`#${one!.seq} one failed, so the group fails when all its tasks have settled.`)
 })
 
 it('engine.why reports nothing about children that a task never had, or that are done', async () => {

@@ -51,10 +51,42 @@ it('engine.why names the failed or canceled dependencies of a task, and what wou
   expect(why.message).toBe(
     [
       `It comes after #${open!.seq} open, not yet completed.`,
-      `It comes after #${failed!.seq} failed, which failed: \`retry\` there gives a new attempt, \`unblock\` goes on without, \`cancel\` ends this task.`,
-      `It comes after #${canceled!.seq} canceled, which was canceled and will never complete: \`unblock\` goes on without, \`cancel\` ends this task.`,
+      `It comes after #${failed!.seq} failed, which failed. \`retry\` gives a failed task a new attempt, \`unblock\` ends the wait, \`cancel\` ends this task.`,
+      `It comes after #${canceled!.seq} canceled, which was canceled and will never complete. \`unblock\` ends the wait, \`cancel\` ends this task.`,
     ].join(' '),
   )
+})
+
+it('engine.why says how a settled task ended, and what would help', async () => {
+  const engine = await openEngine()
+  const [failed, canceled, completed, unexplained] = await engine.create(
+    ['failed', 'canceled', 'completed', 'unexplained'].map((name) => ({ name })),
+  )
+  for (const task of [failed!, completed!, unexplained!]) await engine.start(task)
+  await engine.fail(failed!, 'The disk is full.\nTry another one.')
+  await engine.cancel(canceled!, 'not needed')
+  await engine.complete(completed!, 1)
+  await engine.update(unexplained!, { status: 'failed' })
+  const messages = await Promise.all(
+    [failed!, canceled!, completed!, unexplained!].map(async (task) => (await engine.why(task)).message),
+  )
+  expect(messages).toEqual([
+    '#1 failed failed: The disk is full. `retry` gives it a new attempt.',
+    '#2 canceled was canceled: not needed.',
+    '#3 completed is completed.',
+    '#4 unexplained failed. `retry` gives it a new attempt.',
+  ])
+})
+
+it('engine.why names the questions of a task, and who may answer them', async () => {
+  const asks = (_task: ExecutorTask, run: Run) => run.ask('Go?')
+  const asksAnyone = (_task: ExecutorTask, run: Run) => run.ask('Go?', null, { for: 'anyone' })
+  const engine = await openEngine({ executors: { asks, asksAnyone } })
+  const [one, two] = await engine.create([{ executor: 'asks' }, { executor: 'asksAnyone' }])
+  await reached(engine, one!, 'input_required')
+  await reached(engine, two!, 'input_required')
+  expect((await engine.why(one!)).message).toBe('It waits for a person to answer: "Go?"')
+  expect((await engine.why(two!)).message).toBe('It waits for an answer: "Go?"')
 })
 
 it('engine.why names a few of many, and counts the others', async () => {

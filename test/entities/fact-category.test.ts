@@ -87,7 +87,7 @@ describe('the category of a fact', () => {
     expect(has('Bug', 'two BUGS')).toBe(true)
   })
 
-  it('S2-093 given rules are applied in their order', () => {
+  it('S2-093 the given rules of fact categories are applied in their order', () => {
     const rules = [
       { category: 'cooking', words: ['salt', 'pepper'] },
       { category: 'arch', words: ['pepper', 'arch'] },

@@ -40,7 +40,7 @@ describe('the environment of a command', () => {
     'LOCAL_MODEL_API_KEY',
   ]
 
-  it('V-10 never contains the tokens of the engine or the keys of providers, whatever else a command inherits', () => {
+  it('V-10 the environment of a command never contains the tokens of the engine or the keys of providers, whatever else a command inherits', () => {
     for (const name of secrets) vi.stubEnv(name, 'secret')
     // A provider is also known by the variable of its address.
     vi.stubEnv('LOCAL_MODEL_BASE_URL', 'http://127.0.0.1:1/v1')
@@ -63,12 +63,12 @@ describe('the environment of a command', () => {
     expect(commandEnvironment({ inheritEnv: true, identity })).toHaveProperty('DATABASE_URL')
   })
 
-  it('does not contain the results of a command in which this engine itself runs', () => {
+  it('the environment of a command does not contain the results of a command in which this engine itself runs', () => {
     vi.stubEnv('ERRAND_RESULT_outer', 'stale')
     expect(resultsOf()).not.toHaveProperty('ERRAND_RESULT_outer')
   })
 
-  it('contains the ids of the enclosing calls when this engine itself runs in a command', () => {
+  it('the environment of a command contains the ids of the enclosing calls when this engine itself runs in a command', () => {
     expect(resultsOf()).not.toHaveProperty('ERRAND_OUTER_CALL_IDS')
     vi.stubEnv('ERRAND_CALL_ID', 'call-around')
     expect(resultsOf()).toMatchObject({ ERRAND_CALL_ID: 'call-1', ERRAND_OUTER_CALL_IDS: 'call-around' })
@@ -107,7 +107,7 @@ describe('the environment of a command', () => {
     })
   })
 
-  it('truncates a long result, and results that together are too long', () => {
+  it('the environment of a command holds the beginning of a long result, and of results that together are too long', () => {
     const environment = resultsOf(
       ...Array.from({ length: 7 }, (_, index): [string, string] => [`r${index}`, 'é'.repeat(maxResultLength)]),
     )

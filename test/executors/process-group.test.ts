@@ -108,7 +108,7 @@ describe('terminate', () => {
     expect(await isRunning(Number(line))).toBe(false)
   })
 
-  it('kills a process that does not end after TERM', async () => {
+  it('terminate kills a process that does not end after TERM', async () => {
     const { group, leader } = await startGroup('trap "" TERM; echo ready; while :; do sleep 1000; done')
     const exited = once(leader, 'exit')
     await terminate(group, { graceMs: 30 })
@@ -190,7 +190,7 @@ describe('terminate', () => {
     },
   )
 
-  it.runIf(onLinux)('kills the commands of an engine inside the command that does not end', async () => {
+  it.runIf(onLinux)('terminate kills the commands of an engine inside the command that does not end', async () => {
     const { group } = await startGroup(engineInside('trap "" TERM'))
     await terminate(group, { graceMs: 30 })
     expect(await isAlive(group)).toBe(false)
@@ -240,7 +240,7 @@ describe('reclaim', () => {
     expect(await reclaim(group)).toBe('none')
   })
 
-  it.runIf(onLinux)('finds the processes of a command by their mark when the leader has ended', async () => {
+  it.runIf(onLinux)('reclaim finds the processes of a command by their mark when the leader has ended', async () => {
     const { group, line } = await leaderless()
     expect(await reclaim(group)).toBe('ended')
     expect(await isRunning(Number(line))).toBe(false)
@@ -259,12 +259,12 @@ describe('reclaim', () => {
     expect(await isRunning(Number(line))).toBe(true)
   })
 
-  it('matches a mark only as a whole', async () => {
+  it('reclaim matches a mark only as a whole', async () => {
     const { group } = await leaderless()
     expect(await reclaim({ ...group, mark: group.mark.slice(0, -1) })).toBe('unproven')
   })
 
-  it.runIf(onLinux)('finds the processes of a command by its mark alone', async () => {
+  it.runIf(onLinux)('reclaim finds the processes of a command by its mark alone', async () => {
     const { group, line } = await startGroup('(setsid sh -c "echo \\$\\$; exec sleep 1000" &); read -r go')
     expect(await reclaim({ mark: `${group.mark}-not` })).toBe('none')
     expect(await reclaim({ mark: group.mark })).toBe('ended')
@@ -299,7 +299,7 @@ describe('reclaim', () => {
     },
   )
 
-  it.runIf(onLinux)('reclaims many commands like one, and returns the outcome of each', async () => {
+  it.runIf(onLinux)('reclaimAll reclaims many commands like one, and returns the outcome of each', async () => {
     const [first, second] = [await startGroup('echo ready; sleep 1000'), await startGroup('echo ready; sleep 1000')]
     const outcomes = await reclaimAll([first.group, { mark: 'ERRAND_CALL_ID=call-unknown' }, second.group])
     expect(outcomes).toEqual(['ended', 'none', 'ended'])
@@ -345,19 +345,19 @@ describe('the processes of a command', () => {
     expect(await reclaim(fakeGroup, { processTable })).toBe('none')
   })
 
-  it('counts a process group as ended only when it was missed twice', async () => {
+  it('a process group counts as ended only when it was missed twice', async () => {
     const { processTable } = fakeTable([], [fakeEntry({ pid: noPid + 1 })])
     expect(await isAlive(fakeGroup, processTable)).toBe(true)
   })
 
-  it('does not count a process group as ended while a process is in execve and shows no environment', async () => {
+  it('a process group does not count as ended while a process is in execve and shows no environment', async () => {
     const { processTable } = fakeTable([fakeEntry({ pid: noPid + 1, pgid: noPid + 1, sessionId: noPid + 1 })])
     const environments = [undefined, undefined, [fakeGroup.mark]]
     const environment = () => environments.shift()
     expect(await isAlive(fakeGroup, { ...processTable, environment })).toBe(true)
   })
 
-  it('does not read the environments of processes started before the leader', async () => {
+  it('a search for a process group does not read the environments of processes started before its leader', async () => {
     const read: number[] = []
     const environment = (pid: number) => {
       read.push(pid)
@@ -375,7 +375,7 @@ describe('the processes of a command', () => {
     expect(read).toEqual([])
   })
 
-  it('kills a group and what has left it at once, for a process that cannot wait', async () => {
+  it('killAtOnce kills a group and what has left it at once, for a process that cannot wait', async () => {
     const { group, leader } = await startGroup('trap "" TERM; setsid sleep 1000 & echo ready; wait')
     const exited = once(leader, 'exit')
     await killAtOnce([group])
@@ -383,7 +383,7 @@ describe('the processes of a command', () => {
     await vi.waitFor(async () => expect(await isAlive(group)).toBe(false))
   })
 
-  it('reads a process group from the details of a call, and refuses everything else', async () => {
+  it('processGroupOf reads a process group from the details of a call, and refuses everything else', async () => {
     const group = { pgid: 4242, startedAt: 'then', mark: 'A=b' }
     expect(processGroupOf(JSON.parse(JSON.stringify({ processGroup: group })))).toEqual(group)
     for (const pgid of [-1, 0, 1, 1.5, '4242', null])
@@ -392,7 +392,7 @@ describe('the processes of a command', () => {
       expect(processGroupOf(details)).toBeUndefined()
   })
 
-  it('describes no group for a process that leads none', async () => {
+  it('describeProcessGroup describes no group for a process that leads none', async () => {
     const child = spawn('sleep', ['1000'])
     expect(await describeProcessGroup(child.pid!, 'A=b')).toBeUndefined()
     child.kill('SIGKILL')

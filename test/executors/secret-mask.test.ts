@@ -53,7 +53,7 @@ describe('the secret mask of a command', () => {
     expect(mask?.finish().toString()).toBe('abab-')
   })
 
-  it('masks the same however the stream is chunked', () => {
+  it('the secret mask of a command masks the same however the stream is chunked', () => {
     const secrets = ['abab', 'ababc', 'bcab', 'aaaa', 'cabcabc'].map((value) => ({ name: value.toUpperCase(), value }))
     const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c', '-'), maxLength: 80 })
     fc.assert(
@@ -70,7 +70,7 @@ describe('the secret mask of a command', () => {
     )
   })
 
-  it('masks before long lines are split and the tail is cut', () => {
+  it('the secret mask of a command masks before long lines are split and the tail is cut', () => {
     const emitted: string[] = []
     const { stdout } = createCommandOutput((text) => emitted.push(text), [key])
     stdout.push(Buffer.from(`${'x'.repeat(maxLineLength - 3)}abab`))

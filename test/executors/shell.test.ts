@@ -417,7 +417,7 @@ describe('background processes of a command', () => {
 })
 
 describe('the gate of a command', () => {
-  it('notes the process group before anything runs', async () => {
+  it('the gate of a command notes the process group before anything runs', async () => {
     const seen: boolean[] = []
     const { execute, folder, group, context } = setup({ note: async () => void seen.push(existsSync(`${folder}/ran`)) })
     await execute(`touch ${folder}/ran`)
@@ -484,7 +484,7 @@ describe('a command whose engine dies', () => {
     await exited
   }
 
-  it('does not run when the engine dies before its process group is stored', async () => {
+  it('a command does not run when its engine dies before its process group is stored', async () => {
     const { folder } = setup()
     const { engine, group } = await startEngine(`touch ${folder}/ran`, false)
     expect(await isAlive(group)).toBe(true)

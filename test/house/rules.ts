@@ -313,7 +313,10 @@ const bans: Ban[] = [
   { what: /(?<![.\w$])(?:globalThis\s*\.\s*)?set(?:Timeout|Interval)\b/g, except: ownsTime },
   { what: /\bAbortSignal\s*\.\s*timeout\b/g, except: ownsTime },
   { what: /\bMath\s*\.\s*random\b/g, except: ['src/core/clock.ts', 'src/core/ids.ts'] },
-  { what: /\b(?:randomUUID|randomBytes|randomInt|getRandomValues)\b/g, except: ['src/core/ids.ts'] },
+  {
+    what: /\b(?:randomUUID|randomBytes|randomInt|randomFill(?:Sync)?|getRandomValues)\b/g,
+    except: ['src/core/ids.ts'],
+  },
 ]
 
 /** `setTimeout(run, ms) { … }`, `setTimeout(run): Timer` and `setTimeout: …` declare a method of a clock and are no calls. */

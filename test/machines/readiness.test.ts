@@ -63,7 +63,7 @@ describe('obstacleOf', () => {
 
 describe('a change of a row', () => {
   it.each(taskStatuses.flatMap((status) => acceptedEvents(status).map((event) => ({ status, event }))))(
-    'moves $status by $event, with time, readiness and image derived',
+    'a change of a row moves $status by $event, with time, readiness and image derived',
     ({ status, event }) => {
       const before = taskOf({ status, statusReason: 'before', ...(status === 'failed' ? { completedAt: 1_000 } : {}) })
       const after = moved(before, event, 2_000, { attempt: 7 })

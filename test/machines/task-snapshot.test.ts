@@ -26,7 +26,7 @@ describe('the snapshot', () => {
     [writeSnapshot(taskOf()).replace('submitted', 'dreaming'), 'it is of an unknown version or shape'],
     [writeSnapshot(taskOf({ status: 'paused' })), 'its state is paused, that of the row is submitted'],
     [writeSnapshot(taskOf({ run: 9 })), 'its context is not that of the row'],
-  ])('X-012 that reads %j is at fault: %s', (snapshot, fault) => {
+  ])('X-012 a snapshot that reads %j is at fault: %s', (snapshot, fault) => {
     expect(snapshotFault({ ...taskOf(), snapshot })).toBe(fault)
   })
 })

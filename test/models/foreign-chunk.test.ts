@@ -38,7 +38,7 @@ describe('a chunk of a foreign model', () => {
   })
 
   it.each([['text'], [{ content: 3 }], [{ toolCalls: [{ name: 'add' }] }]])(
-    'refuses a value that is no foreign chunk: %j',
+    'readChunk refuses a value that is no foreign chunk: %j',
     (chunk) => {
       expect(() => readChunk(chunk)).toThrow()
     },

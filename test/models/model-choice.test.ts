@@ -20,7 +20,7 @@ async function folder(files: Record<string, string>): Promise<{ path: string } &
 }
 
 describe('script:FILE as a model name', () => {
-  it('X-035 plays the script of script:FILE and reports the provider errand-script', async () => {
+  it('X-035 the model script:FILE plays its script and reports the provider errand-script', async () => {
     await using place = await folder({ 'demo.yaml': '- text: Hello from a file\n' })
     const notes: string[] = []
     const model = await chooseModel(
@@ -34,7 +34,7 @@ describe('script:FILE as a model name', () => {
     expect(notes).toEqual([expect.stringMatching(/script demo\.yaml.*no language model is called/)])
   })
 
-  it('refuses a missing or invalid script file without quoting its content', async () => {
+  it('the model script:FILE is refused with a missing or invalid file, without quoting its content', async () => {
     await using place = await folder({ 'bad.yaml': '- txt: Hello\n' })
     const notes: string[] = []
     const options = { note: (text: string) => notes.push(text) }
@@ -48,7 +48,7 @@ describe('script:FILE as a model name', () => {
     expect(notes).toEqual([])
   })
 
-  it('finds a script in the working folder or below', async () => {
+  it('the model script:FILE is found in the working folder or below', async () => {
     await using place = await folder({ 'demo.yaml': '- text: Hello\n' })
     await mkdir(join(place.path, 'scripts'))
     await symlink('../demo.yaml', join(place.path, 'scripts', 'link.yaml'))
@@ -56,7 +56,7 @@ describe('script:FILE as a model name', () => {
       expect(await chooseModel(`script:${file}`, {}, { folder: place.path })).toMatchObject({ modelId: file })
   })
 
-  it('accepts a script anywhere if the user named it on the command line', async () => {
+  it('the model script:FILE may be anywhere if the user named it on the command line', async () => {
     await using outside = await folder({ 'there.yaml': '- text: Hello\n' })
     await using place = await folder({})
     const model = `script:${join(outside.path, 'there.yaml')}`
@@ -66,7 +66,7 @@ describe('script:FILE as a model name', () => {
     await expect(chooseModel(model, {}, { folder: place.path })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   })
 
-  it('V-04 refuses a script outside of the folder without revealing whether it exists', async () => {
+  it('V-04 the model script:FILE is refused outside of the folder without revealing whether the file exists', async () => {
     await using outside = await folder({ 'there.yaml': '- text: Hello\n' })
     await using place = await folder({ '.hidden.yaml': '- text: Hello\n' })
     const up = `../${basename(outside.path)}`
@@ -94,7 +94,7 @@ describe('script:FILE as a model name', () => {
     for (const file of [...files, ...links, '.hidden.yaml']) expect(await refusalOf(file)).toBe(same)
   })
 
-  it('V-04 refuses a script that is no regular file, such as a pipe, or that is too large', async () => {
+  it('V-04 the model script:FILE is refused if it is no regular file, such as a pipe, or is too large', async () => {
     await using place = await folder({ 'large.yaml': '' })
     await mkdir(join(place.path, 'folder'))
     await truncate(join(place.path, 'large.yaml'), 5 * 1024 * 1024)
@@ -113,7 +113,7 @@ describe('script:FILE as a model name', () => {
 })
 
 describe('provider:name as a model name', () => {
-  it('calls the server of the provider with its key, and counts tokens', async () => {
+  it('the model provider:name calls the server of the provider with its key, and counts tokens', async () => {
     await using server = await startFakeOpenAi([{ text: 'Hello from a server' }])
     const env = { MY_HOST_BASE_URL: server.baseURL, MY_HOST_API_KEY: ` ${key}\n` }
     const model = await choose('my-host:family/model:8b', env)
@@ -129,7 +129,7 @@ describe('provider:name as a model name', () => {
     })
   })
 
-  it('needs no key for a server on this machine', async () => {
+  it('the model provider:name needs no key for a server on this machine', async () => {
     await using server = await startFakeOpenAi([{ text: 'local' }])
     const model = await choose('local:any', { LOCAL_BASE_URL: server.baseURL })
     expect((await runModelStep(model, hello, never())).content).toBe('local')
@@ -147,7 +147,7 @@ describe('provider:name as a model name', () => {
   })
 
   it.each(['openai', 'groq', 'mistral', 'together', 'deepseek', 'openrouter', 'xai'])(
-    'has the address and the key variable of the provider %s',
+    'the model provider:name uses the address and the key variable of the provider %s',
     async (provider) => {
       const variable = `${provider.toUpperCase()}_API_KEY`
       await expect(choose(`${provider}:x`)).rejects.toMatchObject({
@@ -160,7 +160,7 @@ describe('provider:name as a model name', () => {
     },
   )
 
-  it('uses another address for a known provider if its variable is set', async () => {
+  it('the model provider:name uses another address for a known provider if its variable is set', async () => {
     await using server = await startFakeOpenAi([{ text: 'through a proxy' }])
     const model = await choose('openai:x', { OPENAI_BASE_URL: server.baseURL })
     expect((await runModelStep(model, hello, never())).content).toBe('through a proxy')
@@ -169,7 +169,7 @@ describe('provider:name as a model name', () => {
     })
   })
 
-  it('names the missing variable for an unknown provider', async () => {
+  it('the model provider:name names the missing variable for an unknown provider', async () => {
     await expect(choose('opnai:x')).rejects.toMatchObject({
       code: 'NO_MODEL',
       message: expect.stringMatching(/set OPNAI_BASE_URL.*did you mean "openai"/),
@@ -179,7 +179,7 @@ describe('provider:name as a model name', () => {
   })
 
   it.each([`https://user:${key}@host/v1`, `${key}`, `ftp://host/${key}`])(
-    'refuses an unusable provider address without quoting it',
+    'the model provider:name is refused for an unusable address, without quoting it',
     async (address) => {
       const error = await choose('local:x', { LOCAL_BASE_URL: address }).catch((thrown: unknown) => thrown)
       expect(error).toMatchObject({ code: 'INVALID_INPUT', details: { variable: 'LOCAL_BASE_URL' } })
@@ -188,13 +188,13 @@ describe('provider:name as a model name', () => {
   )
 
   it.each(['gpt-5-mini', ':x', 'openai:', 'openai: ', '', 'o p:x', '../x:y'])(
-    'refuses "%s" as the name of a model',
+    'the model name "%s" is refused',
     async (text) => {
       await expect(choose(text, { OPENAI_API_KEY: key })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     },
   )
 
-  it('names the missing provider package and how to install it', async () => {
+  it('the model provider:name names the missing provider package and how to install it', async () => {
     const missing = Object.assign(
       new Error("Cannot find package '@ai-sdk/openai-compatible' imported from /app/x.js"),
       {

@@ -61,7 +61,7 @@ describe('the model registry', () => {
 })
 
 describe('a model name of the form provider:model', () => {
-  it('resolves a provider:model name once, also for two concurrent steps', async () => {
+  it('the registry of models resolves a provider:model name once, also for two concurrent steps', async () => {
     const asked: string[] = []
     const made = Promise.withResolvers<ReturnType<typeof model>>()
     const registry = new ModelRegistry({
@@ -79,7 +79,7 @@ describe('a model name of the form provider:model', () => {
     expect(registry.list()).toEqual([])
   })
 
-  it('resolves a provider:model name again after a failure', async () => {
+  it('the registry of models resolves a provider:model name again after a failure', async () => {
     let attempts = 0
     const registry = new ModelRegistry({
       resolve: () => {
@@ -91,14 +91,14 @@ describe('a model name of the form provider:model', () => {
     expect((await registry.resolve('openai:mini')).modelId).toBe('script')
   })
 
-  it('refuses a provider:model name that resolves to no model', async () => {
+  it('the registry of models refuses a provider:model name that resolves to no model', async () => {
     const registry = new ModelRegistry({ resolve: (id) => (id === 'a:b' ? undefined : ('text' as never)) })
     await expect(registry.resolve('a:b')).rejects.toMatchObject({ code: 'NO_MODEL' })
     await expect(registry.resolve('c:d')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     await expect(registry.resolve('plain')).rejects.toMatchObject({ code: 'NO_MODEL' })
   })
 
-  it('prefers a registered model to resolving its name', async () => {
+  it('the registry of models prefers a registered model to resolving its name', async () => {
     const mine = model('mine')
     const registry = new ModelRegistry({ resolve: () => model('resolved') })
     expect((await registry.resolve('openai:mini')).modelId).toBe('resolved')

@@ -44,7 +44,7 @@ const finish = (fields: object = {}) => ({
 })
 
 describe('the chunks of a model step', () => {
-  it('reads the early form of specification v3: the finish reason as a word, the usage as plain numbers', async () => {
+  it('streamModelStep reads the early form of specification v3: the finish reason as a word, the usage as plain numbers', async () => {
     const early = {
       type: 'finish',
       finishReason: 'tool-calls',
@@ -58,7 +58,7 @@ describe('the chunks of a model step', () => {
     })
   })
 
-  it('reads the present form of v3 and v4: finish reason and usage as objects', async () => {
+  it('streamModelStep reads the present form of v3 and v4: finish reason and usage as objects', async () => {
     for (const version of ['v3', 'v4'] as const) {
       const { finish: end } = await runModelStep(modelOf([text('Hi'), finish()], version), hello, never())
       expect(end).toEqual({
@@ -73,17 +73,17 @@ describe('the chunks of a model step', () => {
     ['no usage', undefined],
     ['usage without numbers', { inputTokens: {}, outputTokens: {} }],
     ['usage that is not a number', { inputTokens: Number.NaN, outputTokens: 'many' }],
-  ])('reads a usage of %s as unknown', async (_name, usage) => {
+  ])('streamModelStep reads a usage of %s as unknown', async (_name, usage) => {
     const { finish: end } = await runModelStep(modelOf([finish({ usage })]), hello, never())
     expect(end?.usage).toEqual({ inputTokens: null, outputTokens: null, totalTokens: null })
   })
 
-  it('reports the model that answered when the provider names it', async () => {
+  it('streamModelStep reports the model that answered when the provider names it', async () => {
     const model = modelOf([{ type: 'response-metadata', modelId: 'made-2026-01-01', timestamp: new Date(0) }, finish()])
     expect((await runModelStep(model, hello, never())).finish?.modelId).toBe('made-2026-01-01')
   })
 
-  it('ignores all other parts of the stream of a provider', async () => {
+  it('streamModelStep ignores all other parts of the stream of a provider', async () => {
     const others = [
       { type: 'source', sourceType: 'url', id: '1', url: 'https://example.com' },
       { type: 'file', mediaType: 'image/png', data: new Uint8Array(3) },
@@ -102,7 +102,7 @@ describe('the chunks of a model step', () => {
     expect(await collect(streamModelStep(modelOf([...others, finish()]), hello, never()))).toHaveLength(1)
   })
 
-  it('accepts a mock model of the AI SDK, of specification v3 or v4', async () => {
+  it('streamModelStep accepts a mock model of the AI SDK, of specification v3 or v4', async () => {
     const chunks = [text('from '), text('a mock'), finish()] as never[]
     const doStream = async () => ({ stream: simulateReadableStream({ chunks }) })
     for (const model of [new MockLanguageModelV4({ doStream }), new MockLanguageModelV3({ doStream })]) {
@@ -111,7 +111,7 @@ describe('the chunks of a model step', () => {
     }
   })
 
-  it('accepts a model wrapped in middleware of the AI SDK', async () => {
+  it('streamModelStep accepts a model wrapped in middleware of the AI SDK', async () => {
     const inner = new MockLanguageModelV4({
       doStream: async () => ({
         stream: simulateReadableStream({
@@ -290,7 +290,7 @@ describe('toModelFailure', () => {
     )
   })
 
-  it('unwraps the last error of a wrapper that retried', () => {
+  it('toModelFailure unwraps the last error of a wrapper that retried', () => {
     const last = Object.assign(new Error('Slow down'), { statusCode: 429, responseHeaders: { 'Retry-After': '1' } })
     const wrapped = Object.assign(new Error('gave up'), { name: 'AI_RetryError', lastError: last })
     expect(judge(wrapped)).toMatchObject({ code: 'rate_limited', retryAfterMs: 1000 })

@@ -293,7 +293,7 @@ describe('a failed model step', () => {
     expect(failure.message).toContain('ECONNREFUSED')
   })
 
-  it('stores neither the key nor headers nor bodies of a failed model step', async () => {
+  it('a failed model step stores neither the key nor headers nor bodies', async () => {
     await using server = await setup(
       { status: 401, error: { message: `Bad key ${key}` } },
       { status: 500, error: { message: `Authorization: Bearer ${key} was not understood` } },
@@ -362,7 +362,7 @@ describe('an aborted model step', () => {
     expect((await failureOf(runModelStep(model, hello, controller.signal))).code).toBe('aborted')
   })
 
-  it('closes the connection to the provider when the loop over a model step is left early', async () => {
+  it('a model step closes the connection to the provider when the loop over it is left early', async () => {
     await using server = await setup({ text: 'It is ', ending: 'hang' })
     for await (const _chunk of streamModelStep(server.model, hello, never())) break
     expect(await server.requests[0]?.closed).toBe(true)
@@ -381,7 +381,7 @@ describe('the fake OpenAI server', () => {
     expect((await runModelStep(server.model, hello, never())).content).toBe('planned later')
   })
 
-  it('plays the turn that a function chooses by the request', async () => {
+  it('the fake OpenAI server plays the turn that a function chooses by the request', async () => {
     await using server = await startFakeOpenAi(({ body, number }) => ({
       text: `${number}: ${body.messages[0].content}`,
     }))

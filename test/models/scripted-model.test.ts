@@ -26,7 +26,7 @@ async function converse(model: ScriptedModel, messages: ModelMessage[], steps = 
 }
 
 describe('a scripted model', () => {
-  it('X-035 plays its turns in order, in small pieces, under the provider errand-script', async () => {
+  it('X-035 a scripted model plays its turns in order, in small pieces, under the provider errand-script', async () => {
     const model = createScriptedModel(
       [
         { reasoning: 'Let me see.', text: 'Zwölf Boxkämpfer 🥊🥊', tools: [{ name: 'look', input: { at: 'x' } }] },
@@ -74,7 +74,7 @@ describe('a scripted model', () => {
     ])
   })
 
-  it('plays the turns for the goal of each conversation', async () => {
+  it('a scripted model plays the turns for the goal of each conversation', async () => {
     const model = createScriptedModel([
       { when: { goal: 'trip' }, text: 'Trip 1', tools: [{ name: 'book' }] },
       { text: 'Other 1', tools: [{ name: 'book' }] },
@@ -111,7 +111,7 @@ describe('a scripted model', () => {
     expect((await step(model, [user('stop')])).content).toBe('Stopped.')
   })
 
-  it('chooses a turn by the offered tools', async () => {
+  it('a scripted model chooses a turn by the offered tools', async () => {
     const model = createScriptedModel([{ when: { tools: ['look'] }, text: 'with' }, { text: 'without' }])
     expect((await step(model, [user('x')], { tools: [tool('walk'), tool('look')] })).content).toBe('with')
     expect((await step(model, [user('x')])).content).toBe('without')
@@ -138,7 +138,7 @@ describe('a scripted model', () => {
     expect((await step(model, [user('b')])).content).toBe('Hello.')
   })
 
-  it('plays the turn that a function chooses by the prompt', async () => {
+  it('a scripted model plays the turn that a function chooses by the prompt', async () => {
     const model = createScriptedModel(({ goal, last, turn, messages }) => ({
       text: `${turn}: ${goal} / ${last} / ${messages.length}`,
     }))
@@ -190,7 +190,7 @@ describe('a scripted failure', () => {
     })
   })
 
-  it('aborts a scripted stream between two pieces', async () => {
+  it('a scripted stream can be aborted between two pieces', async () => {
     const model = createScriptedModel([{ text: 'one two three' }], { chunkSize: 4 })
     const controller = new AbortController()
     const chunks = streamModelStep(model, hello, controller.signal)
@@ -211,7 +211,7 @@ describe('a scripted failure', () => {
 })
 
 describe('a script', () => {
-  it('checks a script in code when the model is created', () => {
+  it('a script in code is checked when its model is created', () => {
     const made = (script: unknown) => () => createScriptedModel(script as never)
     expect(made([])).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
     expect(made([{ txt: 'x' }])).toThrow(expect.objectContaining({ code: 'UNKNOWN_OPTION' }))
@@ -221,7 +221,7 @@ describe('a script', () => {
     expect(() => createScriptedModel([{ text: 'x' }], { chunksize: 1 } as never)).toThrow(/Did you mean "chunkSize"/)
   })
 
-  it('parses a script file in YAML or JSON, with or without the key turns', async () => {
+  it('a script file is parsed as YAML or JSON, with or without the key turns', async () => {
     const yaml = `
 turns:
   - when: { goal: /^plan.*trip$/is, last: "a trip" }
@@ -247,7 +247,7 @@ turns:
 
   it.each([
     ['neither YAML nor JSON', '- text: "hi', { line: 1 }, /neither YAML nor JSON/],
-    ['no list', 'text: hi', { line: 1, column: 1, path: '' }, /expected array/],
+    ['no list', 'text: hi', { line: 1, column: 1, path: '' }, /expected a list/],
     ['an empty file', '', { line: 1 }, /not valid/],
     ['an empty list', 'turns: []', { line: 1, column: 8, path: 'turns' }, /not valid/],
     ['an unknown key', '- text: hi\n- txt: hi\n', { line: 2, path: '1' }, /Did you mean "text"\?/],
@@ -255,7 +255,7 @@ turns:
       'a value of the wrong kind',
       'turns:\n  - text: hi\n    tools:\n      - name: 7\n',
       { line: 4, column: 15, path: 'turns.0.tools.0.name' },
-      /expected string/,
+      /expected a string/,
     ],
     [
       'a pattern that is none',
@@ -263,7 +263,7 @@ turns:
       { line: 3, column: 11, path: '0.when.goal' },
       /Invalid regular expression/,
     ],
-    ['a missing name', '- tools:\n    - input: {}\n', { line: 2, path: '0.tools.0.name' }, /expected string/],
+    ['a missing name', '- tools:\n    - input: {}\n', { line: 2, path: '0.tools.0.name' }, /expected a string/],
     ['a repeated key', '- text: a\n  text: b\n', { line: 2 }, /unique/],
     [
       'aliases that grow without bound',
@@ -271,7 +271,7 @@ turns:
       { line: 1 },
       /alias/i,
     ],
-  ])('refuses an invalid script file with line and column: %s', (_name, text, details, said) => {
+  ])('an invalid script file is refused with line and column: %s', (_name, text, details, said) => {
     expect(() => parseScript(text, 'demo.yaml')).toThrow(
       expect.objectContaining({
         code: 'INVALID_INPUT',

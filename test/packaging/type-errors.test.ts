@@ -148,12 +148,12 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('The compiler', () => {
-  it('accepts results, lists and names that the program declares, and the declarations themselves', () => {
+  it('the compiler accepts results, lists and names that the program declares, and the declarations themselves', () => {
     expect(errors.filter(({ file }) => file !== 'wrong.ts')).toEqual([])
   })
 
   it.each(wrong.map(([what, line, message], index) => ({ what, line, message, index })))(
-    'reports $what at its place, and why',
+    'the compiler reports $what at its place, and why',
     ({ line, message, index }) => {
       const place = `${imports.split('\n').length + index},${line.indexOf('«»') + 1}`
       const here = errors.filter((error) => error.place.startsWith(`${place.split(',')[0]},`))
@@ -163,7 +163,7 @@ describe('The compiler', () => {
     },
   )
 
-  it('reports nothing else', () => {
+  it('the compiler reports nothing else', () => {
     expect(errors).toHaveLength(wrong.length)
   })
 })

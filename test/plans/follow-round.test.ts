@@ -70,26 +70,26 @@ function setup(fields: Partial<Task>) {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
-it('V-03 ignores the mark of a task whose key is not the one of the mark', async () => {
+it('V-03 followRound ignores the mark of a task whose key is not the one of the mark', async () => {
   const { engine, tasks } = setup({ status: 'completed' })
   const [first, second] = tasks as [Task, Task]
   first.metadata = second.metadata
   expect([...(await readRound(engine, 'r')).newest]).toMatchObject([['b', { task: { id: second.id } }]])
 })
 
-it('ends a round of open questions after one read, without `why`', async () => {
+it('followRound ends a round of open questions after one read, without `why`', async () => {
   const { ended, looks, whys } = setup({ status: 'input_required', questions: [question] })
   await ended
   expect({ looks, whys: whys() }).toEqual({ looks: [0], whys: 0 })
 })
 
-it('calls `why` for a task whose row does not show what it waits for', async () => {
+it('followRound calls `why` for a task whose row does not show what it waits for', async () => {
   const { ended, whys } = setup({ status: 'submitted' })
   await ended
   expect(whys()).toBe(2)
 })
 
-it('reads a round at most a fifth of the time, however often it is notified', async () => {
+it('followRound reads a round at most a fifth of the time, however often it is notified', async () => {
   const { bell, looks, tasks, elapse } = setup({ status: 'working' })
   await settle()
   for (let ring = 0; ring < 50; ring++) {
@@ -104,14 +104,14 @@ it('reads a round at most a fifth of the time, however often it is notified', as
   expect(looks.length).toBeLessThanOrEqual(3)
 })
 
-it('reads a round again when it was notified during the read', async () => {
+it('followRound reads a round again when it was notified during the read', async () => {
   const { bell, looks, elapse } = setup({ status: 'completed' })
   bell.notify()
   await elapse()
   expect(looks).toHaveLength(2)
 })
 
-it('ends the rest between two reads of a round when the signal aborts', async () => {
+it('followRound ends its rest between two reads when the signal aborts', async () => {
   const { ended, bell, looks, stop } = setup({ status: 'working' })
   await settle()
   bell.notify()

@@ -149,12 +149,12 @@ describe('the hash of a definition', () => {
   })
 })
 
-it('parses a plan of 100,000 tasks in seconds', { timeout: 60_000 }, () => {
+it('parsePlanSource parses a plan of 100,000 tasks in seconds', { timeout: 60_000 }, () => {
   const lines = Array.from({ length: 100_000 }, (_, n) => `  task-${n}: { run: "true" }`)
   const since = performance.now()
   const { value } = parsePlanSource(`tasks:\n${lines.join('\n')}\n`, 'plan.yaml')
   expect(Object.keys((value as { tasks: object }).tasks)).toHaveLength(100_000)
-  expect(performance.now() - since).toBeLessThan(20_000)
+  expect(performance.now() - since).toBeLessThan(50_000)
 })
 
 describe('a plan is refused with line and column', () => {
@@ -216,6 +216,13 @@ describe('a plan is refused with line and column', () => {
       23,
       /a → b → c → a/,
     ],
+    [
+      'a dependency that is missing',
+      'tasks:\n  build: { run: x }\n  test: { run: y, after: biuld }',
+      3,
+      26,
+      /there is no such task at the top of the plan\. Did you mean "build"\? It may come after: build\./,
+    ],
     ['a task that comes after itself', 'tasks:\n  a: { run: x, after: a }', 2, 23, /a → a/],
     ['a bare number as time-out', 'tasks:\n  a: { run: x, timeout: 90 }', 2, 25, /90 has no unit.*90s/],
     ['a time-out that is none', 'tasks:\n  a: { run: x, timeout: soon }', 2, 25, /expected a duration/],
@@ -268,7 +275,7 @@ describe('a plan is refused with line and column', () => {
     ],
     ['a task that is no mapping', 'tasks:\n  a: make', 2, 6, /must be a mapping/],
     ['a plan that is no mapping', '- a', 1, 1, /must be a mapping.*a list/],
-  ])('refuses a plan with %s, with line and column', (_what, text, line, column, message) => {
+  ])('a plan with %s is refused with line and column', (_what, text, line, column, message) => {
     const error = refusalOf(text)
     expect(error.code).toBe('INVALID_PLAN')
     expect(error.message).toMatch(message)

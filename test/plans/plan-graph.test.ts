@@ -23,7 +23,7 @@ const needs = (plan: Plan, ...paths: string[]) => {
 }
 
 describe('the order of a plan', () => {
-  it('orders the tasks of a plan after their blockers, groups by their tasks, and otherwise as in the file', () => {
+  it('the order of a plan puts tasks after their blockers, groups by their tasks, and otherwise as in the file', () => {
     expect(inOrder(nested.tasks).map((task) => task.path)).toEqual([
       'first',
       'group/a',
@@ -41,7 +41,7 @@ describe('the order of a plan', () => {
     expect(needs(nested, 'alone', 'first')).toEqual(['alone', 'first'])
   })
 
-  it('finds the last tasks of a plan, which no other comes after', () => {
+  it('the graph of a plan knows the last tasks, which no other comes after', () => {
     expect(lastOf(nested.tasks).map((task) => task.path)).toEqual(['last', 'alone'])
     expect(
       lastOf(planOf('tasks: { g: { tasks: { a: { run: x }, b: { run: x, after: a } } } }').tasks).map(
@@ -50,7 +50,7 @@ describe('the order of a plan', () => {
     ).toEqual(['g/b'])
   })
 
-  it('finds a cycle in a plan exactly when there is one, and returns one that exists', () => {
+  it('the graph of a plan finds a cycle exactly when there is one, and returns one that exists', () => {
     const graph = fc.array(fc.array(fc.nat(7), { maxLength: 3 }), { minLength: 1, maxLength: 8 })
     fc.assert(
       fc.property(graph, (edges) => {

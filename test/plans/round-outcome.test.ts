@@ -107,7 +107,7 @@ describe('isProgressing', () => {
     ['of an agent that waits for a slot', { ready: true, executor: 'agent' }, { reason: 'slot', at: null }, true],
     ['of an agent without a model', { ready: true, executor: 'agent' }, { reason: 'model', at: null }, false],
     ['whose executor no engine has', {}, { reason: 'executor', at: null }, false],
-  ])('tells whether a task goes on without help: one %s', (_what, fields, why, expected) => {
+  ])('isProgressing says whether a task goes on without help: one %s', (_what, fields, why, expected) => {
     expect(isProgressing(taskOf(fields), why)).toBe(expected)
   })
 })
@@ -146,12 +146,9 @@ describe('the summary', () => {
       askedAt: 0,
       dueAt: null,
     }
-    const lines = summarize(
-      judge({ a: { id: 'task-abcdefghi', seq: 7, status: 'input_required', questions: [question] } }, ['a']),
-      options,
-    )
+    const lines = summarize(judge({ a: { seq: 7, status: 'input_required', questions: [question] } }, ['a']), options)
     expect(lines).toContain('? a (#7) asks: Which?')
-    expect(lines).toContain("    errand answer abcdef 'x|y' --ledger 'it'\\''s.db'")
+    expect(lines).toContain("    errand answer '#7' 'x|y' --ledger 'it'\\''s.db'")
   })
 
   it('the summary of a run says when there was nothing to do', () => {
@@ -164,7 +161,7 @@ describe('the summary', () => {
     expect(summarize(outcome, { ...options, before })).toEqual(['✓ 1 task completed in 1.0s, 1 of them before.'])
   })
 
-  it("returns the last lines of a task's output", () => {
+  it("the summary of a round returns the last lines of a task's output", () => {
     expect(lastLines(taskOf({ result: { stdout: 'a\n\nb\nc\nd\n' } }))).toEqual(['b', 'c', 'd'])
     expect(lastLines(taskOf({ result: 'yes' }))).toEqual(['yes'])
     expect(lastLines(taskOf({ result: { count: 1 } }))).toEqual([])

@@ -52,7 +52,7 @@ function modelSaying(...pieces: string[]): LanguageModelLike & { prompts: unknow
 }
 
 describe('askModelOf', () => {
-  it('C-69 calls a function as a model, with the messages and the signal', async () => {
+  it('C-69 askModelOf calls a function as a model, with the messages and the signal', async () => {
     const { ask, prompts, signals } = scriptedModel('this one')
     const { signal } = new AbortController()
     expect(await askModelOf(ask)(question, { signal })).toBe('this one')

@@ -41,7 +41,7 @@ describe('a message with a mention', () => {
     expect(sent).toEqual([])
   })
 
-  it('S0-040 does nothing for a mention of a settled or unknown task', async () => {
+  it('S0-040 a mention of a settled or unknown task has no effect', async () => {
     const { tasks, sent, model, handle } = await setup()
     const done = await tasks.create({ goal: 'Q1 report' })
     await tasks.cancel(done.id)
@@ -57,7 +57,7 @@ describe('a message with a mention', () => {
 })
 
 describe('a message with an intent', () => {
-  it('C-70 S3-106 executes an intent, with the open tasks in the prompt of the model', async () => {
+  it('C-70 S3-106 an intent is executed, with the open tasks in the prompt of the model', async () => {
     const { tasks, sent, model, handle } = await setup()
     const report = await tasks.create({ name: 'Q1 report' })
     await tasks.start(report.id)
@@ -108,7 +108,7 @@ describe('a message with an intent', () => {
     expect(handled.reason).toContain(id)
   })
 
-  it('S3-103 does nothing for an intent about a task that is not open', async () => {
+  it('S3-103 an intent about a task that is not open has no effect', async () => {
     const { tasks, handle } = await setup({ action: 'cancel_task', task_id: 'task-zzz', confidence: 1 })
     const { id } = await tasks.create({ goal: 'Q1 report' })
     expect(await handle('Cancel it')).toMatchObject({ did: 'nothing', task: null, by: 'intent' })
@@ -145,7 +145,7 @@ describe('a message with an intent', () => {
 })
 
 describe('a message to a task', () => {
-  it('S0-029 creates a task when none is open', async () => {
+  it('S0-029 a message creates a task when none is open', async () => {
     const { tasks, handle } = await setup(talk)
     const handled = await handle('Write a report')
     expect(handled).toMatchObject({ did: 'created', by: 'route', confidence: 1, intent: { action: 'unknown' } })
@@ -174,7 +174,7 @@ describe('a message to a task', () => {
     expect(shown.tasks[0]?.['lastMessage']).toEqual(recent.at(-1))
   })
 
-  it('S0-042 creates a task when the answer of the model is unusable, and reports the reason', async () => {
+  it('S0-042 a message creates a task when the answer of the model is unusable, and reports the reason', async () => {
     const { tasks, handle } = await setup(new Error('down'), new Error('still down'))
     await tasks.create({ goal: 'Q1 report' })
     await tasks.create({ goal: 'Q2 report' })

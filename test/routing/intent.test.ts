@@ -78,7 +78,7 @@ describe('an intent', () => {
     expect(JSON.parse(lines.at(-1) as string)).toEqual({ id: 'task-a', name })
   })
 
-  it('S3-097 recognizes an intent by a function, a model object, or a model id on the bus', async () => {
+  it('S3-097 an intent is recognized by a function, a model object, or a model id on the bus', async () => {
     const asked: unknown[] = []
     const bus = {
       invoke: () => async (json: string) => {
@@ -96,7 +96,7 @@ describe('an intent', () => {
   it.each([
     ['a fence', `Sure:\n\`\`\`json\n${JSON.stringify(cancelA)}\n\`\`\``],
     ['talk', `They want this: ${JSON.stringify(cancelA)} - right?`],
-  ])('S3-098 reads an intent in %s', async (_where, answer) => {
+  ])('S3-098 an intent is read in %s', async (_where, answer) => {
     expect(await recognizing(answer)).toMatchObject({ action: 'cancel_task', taskId: 'task-a' })
   })
 
@@ -140,7 +140,7 @@ describe('an intent', () => {
     expect((await recognizing('{"action":"list_tasks","confidence":1e999}')).confidence).toBe(1)
   })
 
-  it.each(['high', 7, ['a'], null, undefined])('S3-102 returns no details when they are %j', async (details) => {
+  it.each(['high', 7, ['a'], null, undefined])('S3-102 an intent has no details when they are %j', async (details) => {
     expect((await recognizing({ ...cancelA, details })).details).toEqual({})
   })
 
@@ -155,7 +155,7 @@ describe('an intent', () => {
     ).toBe('7')
   })
 
-  it('S3-103 reads the task of an intent from task_id or taskId', async () => {
+  it('S3-103 the task of an intent is read from task_id or taskId', async () => {
     const { task_id: taskId, ...rest } = cancelA
     expect((await recognizing({ ...rest, taskId })).taskId).toBe('task-a')
   })
@@ -163,7 +163,7 @@ describe('an intent', () => {
   it.each([
     [0.69, 'unknown'],
     [0.7, 'cancel_task'],
-  ])('S3-104 with confidence %d an intent is %s at a threshold of 0.7', async (confidence, action) => {
+  ])('S3-104 an answer with confidence %d is an intent: %s, at a threshold of 0.7', async (confidence, action) => {
     const intent = await recognizing({ ...cancelA, confidence }, { threshold: 0.7 })
     expect(intent).toMatchObject({ action, taskId: 'task-a', confidence })
     expect((await recognizing({ ...cancelA, confidence })).action).toBe('cancel_task')
@@ -187,7 +187,7 @@ describe('an intent', () => {
     expect(intent).toMatchObject({ action: 'unknown', confidence: 0, details: { error: { code: 'NO_MODEL' } } })
   })
 
-  it('S3-105 returns an intent for any answer of a model', async () => {
+  it('S3-105 an intent results from any answer of a model', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), fc.json()), async (answer) => {
         const intent = await recognizing(answer, { availableTasks: reports })

@@ -32,7 +32,7 @@ const shownBy = (model: ReturnType<typeof scriptedModel>) =>
   JSON.parse(contentOf(model.prompts[0], 'user')) as { message: string; tasks: Array<Record<string, unknown>> }
 
 describe('route', () => {
-  it('S0-030 refuses a message that is not a string before a model is asked', async () => {
+  it('S0-030 route refuses a message that is not a string before a model is asked', async () => {
     const model = scriptedModel({ taskId: null })
     for (const message of [undefined, 7, { message: 'x' }]) {
       await refusalOf(routing(message as never, [a, b], model), 'INVALID_INPUT')
@@ -60,7 +60,7 @@ describe('route', () => {
     expect(model.prompts).toEqual([])
   })
 
-  it('S0-034 S1-057 asks a model that sees the last three messages of each of several tasks', async () => {
+  it('S0-034 S1-057 route asks a model that sees the last three messages of each of several tasks', async () => {
     const model = scriptedModel({ taskId: 'task-b', confidence: 0.9 })
     const lines = ['one', 'two', 'three', 'four'].map((content) => ({ role: 'user', content }))
     const routed = await routing('Also check Q2', [a, b], model, { contexts: { 'task-b': lines } })
@@ -80,7 +80,7 @@ describe('route', () => {
     })
   })
 
-  it('S0-035 S1-058 asks the router for a JSON answer, with null for a new task', async () => {
+  it('S0-035 S1-058 route asks the router for a JSON answer, with null for a new task', async () => {
     const model = scriptedModel({ taskId: null, confidence: 0.8 })
     expect(await routing('Something new', [a, b], model)).toMatchObject({ taskId: null, confidence: 0.8 })
     const prompt = contentOf(model.prompts[0], 'system')
@@ -88,7 +88,7 @@ describe('route', () => {
     expect(prompt).toContain('{"taskId": null')
   })
 
-  it('shows the router no announcements, names for tasks without a goal, and truncated texts', async () => {
+  it('route shows the router no announcements, names for tasks without a goal, and truncated texts', async () => {
     const model = scriptedModel({ taskId: null })
     const nameless = candidate('task-a', { goal: null, name: 'the report' })
     const notice = { role: 'assistant', content: 'resumed after a restart', announcement: true }
@@ -101,7 +101,7 @@ describe('route', () => {
     expect(JSON.stringify(tasks).length).toBeLessThan(5_000)
   })
 
-  it('C-25 shows the router first the tasks that wait for an answer, then the last updated', async () => {
+  it('C-25 route shows the router first the tasks that wait for an answer, then the last updated', async () => {
     const model = scriptedModel({ taskId: 'task-c' })
     const waiting = candidate('task-c', {
       status: 'input_required',
@@ -120,7 +120,7 @@ describe('route', () => {
     expect(contentOf(model.prompts[0], 'system')).toContain('prefer one whose status is input_required')
   })
 
-  it('shows the router at most fifty tasks, and reads the conversations of those only', async () => {
+  it('route shows the router at most fifty tasks, and reads the conversations of those only', async () => {
     const model = scriptedModel({ taskId: 'task-1' })
     const many = Array.from({ length: 60 }, (_, index) => candidate(`task-${index}`, { updatedAt: index }))
     const read: string[] = []
@@ -162,7 +162,7 @@ describe('a mention in a routed message', () => {
     expect(await routing('@task-b', [a, b])).toMatchObject({ taskId: 'task-b', confidence: 1, text: '' })
   })
 
-  it('S0-037 ignores a mention in the middle of a message', async () => {
+  it('S0-037 a mention in the middle of a message is ignored', async () => {
     const model = scriptedModel({ taskId: 'task-b' })
     const routed = await routing('Do as @task-a did', [a, b], model)
     expect(routed).toMatchObject({ taskId: 'task-b', text: 'Do as @task-a did', by: 'model' })
@@ -186,7 +186,7 @@ describe('a mention in a routed message', () => {
     },
   )
 
-  it('looks up a mentioned task that is not among the candidates', async () => {
+  it('route looks up a mentioned task that is not among the candidates', async () => {
     const find = async (id: string) => (id === 'task-q' ? candidate('task-q', { status: 'paused' }) : null)
     expect(await routing('@task-q Go on', [a], undefined, { find })).toMatchObject({ taskId: 'task-q', confidence: 1 })
   })
@@ -208,13 +208,13 @@ describe('the answer of the router', () => {
     expect(routed.reason).toBeTypeOf('string')
   })
 
-  it('S0-042 gives the reason when the router did not answer', async () => {
+  it('S0-042 route gives the reason when the router did not answer', async () => {
     const routed = await routing('Also check Q2', [a, b], scriptedModel(new Error('the provider is down')))
     expect(routed.reason).toBe('The model could not decide: the provider is down')
   })
 
   it.each(['completed', 'failed', 'canceled'] as const)(
-    'S0-043 never routes to a %s task, and does not show it to the router',
+    'S0-043 route never routes to a %s task, and does not show it to the router',
     async (status) => {
       const model = scriptedModel({ taskId: 'task-z', confidence: 1 })
       const routed = await routing('Also check Q2', [a, candidate('task-z', { status }), b], model)
@@ -224,14 +224,14 @@ describe('the answer of the router', () => {
   )
 
   it.each(taskStatuses.filter((status) => !['completed', 'failed', 'canceled'].includes(status)))(
-    'S0-043 may route to a task that is %s',
+    'S0-043 route may choose a task that is %s',
     async (status) => {
       expect(await routing('Go on', [candidate('task-z', { status })])).toMatchObject({ taskId: 'task-z' })
     },
   )
 
   it.each(['My answer:\n```json\n{"taskId": "task-b"}\n```', 'It continues the second one: {"taskId":"task-b"}.'])(
-    'S0-044 reads the answer of the router in a fence and in prose: %j',
+    'S0-044 route reads the answer of the router in a fence and in prose: %j',
     async (answer) => {
       expect(await routing('Also check Q2', [a, b], scriptedModel(answer))).toMatchObject({ taskId: 'task-b' })
     },
@@ -242,7 +242,7 @@ describe('the answer of the router', () => {
     [3, 1],
     [-3, 0],
     ['sure', 0],
-  ])('C-24 reads the confidence %j of the router as %d', async (confidence, expected) => {
+  ])('C-24 route reads the confidence %j of the router as %d', async (confidence, expected) => {
     const model = scriptedModel({ taskId: 'task-a', confidence })
     expect((await routing('Also check Q2', [a, b], model)).confidence).toBe(expected)
   })

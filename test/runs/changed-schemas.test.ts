@@ -9,7 +9,7 @@ import { createWorld } from './world.ts'
 const oneLine = /^[^\n[{]*$/
 
 describe('a schema that was changed while a task was on its way', () => {
-  it('of an input fails the task with INVALID_INPUT, the path, and what to do; a retry completes it once the schema accepts the old input', async () => {
+  it('a changed schema of an input fails the task with INVALID_INPUT, the path, and what to do; a retry completes it once the schema accepts the old input', async () => {
     const before = await createWorld(async (task) => task.input)
     const task = await before.engine.create({ executor: 'work', input: { width: '800' }, autoStart: false })
     await before.engine.close()
@@ -25,9 +25,9 @@ describe('a schema that was changed while a task was on its way', () => {
       error: {
         code: 'INVALID_INPUT',
         message:
-          'The input of the task does not match the input schema of "work": width: Invalid input: expected number, received string. ' +
+          'The input of the task does not match the input schema of "work": width: expected a number, got a string. ' +
           'If the schema has changed since the task was created, let it accept this input too and retry the task, or create the task anew.',
-        details: { issues: [{ path: 'width', message: 'Invalid input: expected number, received string' }] },
+        details: { issues: [{ path: 'width', message: 'expected a number, got a string' }] },
         final: true,
       },
     })
@@ -36,7 +36,7 @@ describe('a schema that was changed while a task was on its way', () => {
     expect(await after.engine.result(task)).toBe(800)
   })
 
-  it('of a result fails the task with INVALID_RESULT in one line', async () => {
+  it('a changed schema of a result fails the task with INVALID_RESULT in one line', async () => {
     const world = await createWorld(
       defineExecutor({ result: z.object({ count: z.number() }), run: () => ({}) as never }),
     )
@@ -48,7 +48,7 @@ describe('a schema that was changed while a task was on its way', () => {
     )
   })
 
-  it('of a question with a key fails with INVALID_ANSWER, and names the recorded answer that no longer fits', async () => {
+  it('a changed schema of a question with a key fails with INVALID_ANSWER, and names the recorded answer that no longer fits', async () => {
     let schema: z.ZodType = z.string()
     const world = await createWorld(async (_task, run) => {
       const answer = await run.ask('How many?', schema, { key: 'count' })
@@ -64,12 +64,14 @@ describe('a schema that was changed while a task was on its way', () => {
     const { error } = (await world.engine.settled(task)) as { error: { code: string; message: string } }
     expect(error).toMatchObject({ code: 'INVALID_ANSWER', message: expect.stringMatching(oneLine) })
     expect(error.message).toBe(
-      'The recorded answer to "How many?" does not match the schema of run.ask: Invalid input: expected number, received string. ' +
+      'The recorded answer to "How many?" does not match the schema of run.ask: expected a number, got a string. ' +
         'If the schema has changed since the answer was given, let it accept this answer too, or ask under another `key`.',
     )
   })
 })
 
 it('a chunk of a foreign model that has another shape is refused in one line', () => {
-  expect(() => readChunk({ content: 3 })).toThrow(/^A chunk of model:llm is not valid: content: Invalid input[^\n]*$/)
+  expect(() => readChunk({ content: 3 })).toThrow(
+    /^A chunk of model:llm is not valid: content: expected a string, got a number[^\n]*$/,
+  )
 })

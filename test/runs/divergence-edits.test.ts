@@ -135,7 +135,7 @@ afterEach(() => {
 })
 
 it.each(Object.keys(shapes).flatMap((shape) => ends.map((end) => [shape, end] as const)))(
-  'repeats no completed effect of a %s program without an error, wherever it is edited (%s)',
+  'replay repeats no completed effect of a %s program without an error, wherever it is edited (%s)',
   async (shape, end) => {
     const found = await findingsOf(
       edits.filter((edit) => edit.shape === shape),
@@ -148,7 +148,7 @@ it.each(Object.keys(shapes).flatMap((shape) => ends.map((end) => [shape, end] as
 )
 
 it.each(ends)(
-  "refuses nothing with divergence: 'allow', and reports what is repeated (%s)",
+  "replay refuses nothing with divergence: 'allow', and reports what is repeated (%s)",
   async (end) => {
     const found = await findingsOf(
       edits.filter((edit) => edit.shape === 'sequential'),

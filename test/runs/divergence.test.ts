@@ -282,7 +282,7 @@ describe('a held call is not in flight', () => {
     return { ...world, codes }
   }
 
-  it('so its run can be suspended', async () => {
+  it('a held call is not in flight, so its run can be suspended', async () => {
     const { engine, task, eventOf, clock, codes, made } = await heldBeside((run) => run.ask('Go on?'))
     await eventOf(task.id, 'task.input_required')
     expect(clock.isHolding).toBe(false)
@@ -292,7 +292,7 @@ describe('a held call is not in flight', () => {
     expect(made).toEqual(['old'])
   })
 
-  it('so its run can be paused', async () => {
+  it('a held call is not in flight, so its run can be paused', async () => {
     const { engine, task, eventOf, clock, codes, made } = await heldBeside(async () => {})
     await engine.pause(task)
     await eventOf(task.id, 'run.closed')
@@ -303,14 +303,14 @@ describe('a held call is not in flight', () => {
     expect(made).toEqual(['old'])
   })
 
-  it('so its engine closes at once', async () => {
+  it('a held call is not in flight, so its engine closes at once', async () => {
     const { engine, clock, codes } = await heldBeside(async () => {})
     await engine.close()
     expect(clock.isHolding).toBe(false)
     expect(codes).toEqual(['RUN_ENDED'])
   })
 
-  it('so an executor that does not await it ends', async () => {
+  it('a held call is not in flight, so an executor that does not await it ends', async () => {
     const world = await setup(async (run, call) => {
       if (run.number === 1) {
         await call('old')
@@ -375,7 +375,7 @@ describe("divergence: 'allow'", () => {
     expect(await world.diverged()).toMatchObject([reported])
   })
 
-  it('passed to retry applies until the next retry of the task', async () => {
+  it("divergence: 'allow' that is passed to retry applies until the next retry of the task", async () => {
     let version = 1
     const world = await setup(
       async (run, call) => {

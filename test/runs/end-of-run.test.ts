@@ -22,7 +22,7 @@ describe('a run that only waits', () => {
     expect(await world.engine.runs(task)).toHaveLength(2)
   })
 
-  it('finishes and records its calls in flight before it is suspended', async () => {
+  it('a run that only waits finishes and records its calls in flight before it is suspended', async () => {
     const slow = gate<string>()
     const asked = gate()
     const world = await createWorld(async (_task, run) => {
@@ -557,7 +557,7 @@ describe('a call of a run', () => {
     expect(await world.engine.calls(task)).toHaveLength(1)
   })
 
-  it('aborts and fails with TIMEOUT when it takes longer than its timeoutMs', async () => {
+  it('a call of a run aborts and fails with TIMEOUT when it takes longer than its timeoutMs', async () => {
     const stopped = gate()
     const world = await createWorld((_task, run) =>
       run.call('slow', (_params, { signal }) => aborted(signal).then(stopped.resolve), { timeoutMs: 10 }),
@@ -647,7 +647,7 @@ describe('a failure', () => {
 })
 
 describe('a clock with fractions of a millisecond', () => {
-  it('causes no step to be refused by the tables', async () => {
+  it('a clock with fractions of a millisecond causes no step to be refused by the tables', async () => {
     const world = await createWorld(async (_task, run) => {
       await run.sleep(0.5)
       return run.ask('Well?', null, { timeoutMs: 1.5, default: 'so' })

@@ -140,7 +140,7 @@ describe('a hostile error', () => {
     expect(world.errors).toEqual([])
   })
 
-  it('as the abort reason of an invocation leaves the bus as a readable error', async () => {
+  it('a hostile error that is the abort reason of an invocation leaves the bus as a readable error', async () => {
     const world = await createWorld(() => 'unused')
     const signal = AbortSignal.abort(revokedProxy())
     await expect(world.engine.bus.call('task:list', {}, { signal })).rejects.toMatchObject({

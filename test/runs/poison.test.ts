@@ -82,7 +82,7 @@ describe('a task that kills its process', () => {
   })
 
   for (const maxCrashes of [1, 2, 3]) {
-    it(`outside of a call affects none whose calls were in flight, with ${maxCrashes} crashes allowed`, async () => {
+    it(`a task that kills its process outside of a call affects none whose calls were in flight, with ${maxCrashes} crashes allowed`, async () => {
       const names = ['honest-1', 'honest-2', 'poison', 'honest-3']
       const work = async (task: ExecutorTask, run: Run, die: () => void) => {
         await turns(3)

@@ -315,16 +315,19 @@ describe('a call that a crash interrupted', () => {
     ['task', { task: 'rerun', executor: 'fail', engine: 'fail' }],
     ['executor', { executor: 'rerun', engine: 'fail' }],
     ['engine', { engine: 'rerun' }],
-  ] as const)('is executed again as a new call row when the %s has onInterrupt rerun', async (_level, policies) => {
-    const { second, taskId, executed } = await interrupted(policies)
-    expect(await second.engine.result(taskId)).toBe('paid')
-    expect(new Set(executed).size).toBe(3)
-    expect((await second.engine.calls(taskId)).map(({ name, status }) => [name, status])).toEqual([
-      ['look', 'completed'],
-      ['pay', 'failed'],
-      ['pay', 'completed'],
-    ])
-  })
+  ] as const)(
+    'an interrupted call is executed again as a new call row when the %s has onInterrupt rerun',
+    async (_level, policies) => {
+      const { second, taskId, executed } = await interrupted(policies)
+      expect(await second.engine.result(taskId)).toBe('paid')
+      expect(new Set(executed).size).toBe(3)
+      expect((await second.engine.calls(taskId)).map(({ name, status }) => [name, status])).toEqual([
+        ['look', 'completed'],
+        ['pay', 'failed'],
+        ['pay', 'completed'],
+      ])
+    },
+  )
 
   it.each([
     ['rerun', 'completed'],

@@ -89,7 +89,7 @@ describe.each(Object.entries(untrusted))('%s', (_name, callerBelow) => {
         call(engine, 'task:answer', { taskId: approve.id, ...input }, caller),
         'FORBIDDEN',
       )
-      expect(refusal.message).toContain('put to people')
+      expect(refusal.message).toContain('for people')
     }
     await call(engine, 'task:send', { taskId: approve.id, message: 'yes' }, caller)
     expect(await engine.get(approve)).toMatchObject({ status: 'input_required', questions: [{ id: question }] })
@@ -259,11 +259,11 @@ it('V-03 a question refuses a person whose credentials name a task, a model and 
       'FORBIDDEN',
     )
     expect(answered.message).toContain(
-      `question ${question} of ${approve.id}: it is put to people, and ${reason}. A person`,
+      `question ${question} of ${approve.id}: it is for people, and ${reason}. A person`,
     )
     const ended = await refusalOf(call(engine, 'task:complete', { taskId: approve.id }, caller), 'FORBIDDEN')
     expect(ended.message).toBe(
-      `Cannot complete ${approve.id}: its question ${question} is open and put to people, and ${reason}. Wait until a person has answered, or have a person make this change.`,
+      `Cannot complete ${approve.id}: its question ${question} is open and for people, and ${reason}. Wait until a person has answered, or have a person make this change.`,
     )
   }
 })

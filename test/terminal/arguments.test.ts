@@ -21,6 +21,8 @@ describe('parseArguments', () => {
     expect(() => parse('a', '--stauts', 'x')).toThrowError(
       /no option --stauts. Did you mean "--status"\? Usage: errand ps/,
     )
+    // The dashes do not count: nobody who typed --on meant --json.
+    expect(() => parse('a', '--on', 'x')).toThrowError(/no option --on\. Usage/)
   })
 
   it.each([
@@ -46,4 +48,5 @@ it('wholeNumber refuses other texts and says what would work', () => {
 
 it('oneOf names the nearest choice for another word', () => {
   expect(() => oneOf('status', 'complete', ['completed', 'failed'])).toThrowError(/Did you mean "completed"\?/)
+  expect(() => oneOf('status', 'done', ['completed', 'failed'])).toThrowError(/Did you mean "completed"\?/)
 })

@@ -11,6 +11,7 @@ import {
   lastLine,
   padWidth,
   visibleJson,
+  wrapIndented,
   wrapText,
 } from '../../src/terminal/terminal-text.ts'
 
@@ -80,6 +81,21 @@ describe('terminal text', () => {
     ['a joiner that joins nothing', 'a\u200d', 1],
   ])('displayWidth counts the columns of %s', (_what, text, columns) => {
     expect(displayWidth(text)).toBe(columns)
+  })
+
+  it('wrapIndented continues the description of an option below its beginning', () => {
+    expect(wrapIndented('Usage: one two\n  --port N   the port of the server\n  --host\nrun\n', 28)).toEqual([
+      'Usage: one two',
+      '  --port N   the port of the',
+      '             server',
+      '  --host',
+      'run',
+      '',
+    ])
+    expect(wrapIndented('    errand run plan.yaml  # run a plan', 24)).toEqual([
+      '    errand run plan.yaml',
+      '    # run a plan',
+    ])
   })
 
   it('wrapText breaks lines at spaces, a longer word between characters, and loses no word', () => {

@@ -77,7 +77,7 @@ describe('a status', () => {
     }
   })
 
-  it('S3-026 update with an illegal status also refuses the other fields', async () => {
+  it('S3-026 an update with an illegal status also refuses the other fields', async () => {
     const { manager } = openExo()
     const task = await createIn(manager, 'paused')
     await expect(manager.update(task.id, { status: 'completed', name: 'other', priority: 9 })).rejects.toThrow(

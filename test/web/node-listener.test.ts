@@ -6,13 +6,16 @@ import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import type { Answer } from '../../src/web/answer.ts'
 import {
   type FetchFunction,
   listen,
   type NodeListenerOptions,
+  nodeListener,
   type ServerLimits,
   toNodeListener,
 } from '../../src/web/node-server.ts'
+import type { ServedRequest } from '../../src/web/served-request.ts'
 import { deferred } from '../engine/world.ts'
 
 interface World {
@@ -34,6 +37,23 @@ async function serve(
   })
   onTestFinished(() => server.close())
   return { url: server.url, port: server.port, errors, close: () => server.close() }
+}
+
+/** A server that gives each request the same answer. */
+async function serveAnswer(answer: Answer, onRequest: (request: ServedRequest) => void = () => {}) {
+  const server = await listen({
+    listener: () =>
+      nodeListener(
+        (request) => {
+          onRequest(request)
+          return answer
+        },
+        () => {},
+      ),
+    limits: { closeGraceMs: 0 },
+  })
+  onTestFinished(() => server.close())
+  return server
 }
 
 /** A connection by hand, from an address of this machine; what it says is written as it is. */
@@ -88,7 +108,7 @@ describe('A request through the node listener', () => {
     ['/a/../b', 'http://test/b'],
     ['/a/..%2fb', 'http://test/a/..%2fb'],
     ['/%zz', 'http://test/%zz'],
-  ])('for %s goes nowhere else', async (path, url) => {
+  ])('a request for %s reaches no other host through the node listener', async (path, url) => {
     const { port } = await serve(mirrored)
     const socket = await open(port, head(`OPTIONS ${path}`, 'connection: close'))
     expect(await heard(socket)).toContain(`"url":"${url}"`)
@@ -102,7 +122,7 @@ describe('A request through the node listener', () => {
     expect(answer).toContain('"host":"a b/c@d"')
   })
 
-  it('aborts when its client disconnects', async () => {
+  it('a request through the node listener aborts when its client disconnects', async () => {
     const aborted = deferred()
     const begun = deferred()
     const { port, errors } = await serve(async ({ signal }) => {
@@ -116,6 +136,18 @@ describe('A request through the node listener', () => {
     socket.destroy()
     await aborted.promise
     expect(errors).toEqual([])
+  })
+
+  it('a request through the node listener does not abort when it has been answered', async () => {
+    const signals: AbortSignal[] = []
+    const { url } = await serve(({ signal }) => {
+      signals.push(signal)
+      return new Response('told')
+    })
+    expect(await (await fetch(url)).text()).toBe('told')
+    // The first one has been closed by now: the second is on the same connection.
+    expect(await (await fetch(url)).text()).toBe('told')
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false])
   })
 
   it('a request through the node listener with the method TRACE is answered with 501 and not reported', async () => {
@@ -177,7 +209,7 @@ describe('A response through the node listener', () => {
     expect(response.headers.get('connection')).toBe('keep-alive')
   })
 
-  it('to HEAD has no body, and its stream is canceled', async () => {
+  it('a response of the node listener to HEAD has no body, and its stream is canceled', async () => {
     const canceled = deferred()
     const { url } = await serve(() => new Response(new ReadableStream({ cancel: () => canceled.resolve() })))
     const response = await fetch(url, { method: 'HEAD' })
@@ -185,7 +217,7 @@ describe('A response through the node listener', () => {
     await canceled.promise
   })
 
-  it('to a request whose handler throws is a 500 without details, and the error is reported', async () => {
+  it('a response of the node listener is a 500 without details when the handler throws, and the error is reported', async () => {
     const { url, errors } = await serve(() => {
       throw new Error('the secret of the house')
     })
@@ -218,6 +250,41 @@ describe('A response through the node listener', () => {
     const bytes = Buffer.alloc(20 * 1024 * 1024, 'abcdefghij')
     const { url } = await serve(() => new Response(bytes))
     expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(bytes)).toBe(true)
+  })
+
+  it('an answer is sent in one piece with its head, and makes no Request of its request', async () => {
+    const requests: ServedRequest[] = []
+    const answer = { status: 200, headers: { 'set-cookie': ['a=1', 'b=2'] }, body: 'ümlaut' }
+    const { port } = await serveAnswer(answer, (request) => requests.push(request))
+    const socket = await open(port, head('GET /a?b=c', 'x-one: 1', 'connection: close'))
+    const [first] = (await once(socket, 'data')) as [Buffer]
+    expect(first.toString()).toMatch(
+      /^HTTP\/1\.1 200 OK\r\n[\s\S]*set-cookie: a=1\r\nset-cookie: b=2\r\n[\s\S]*\r\n\r\nümlaut$/,
+    )
+    expect(first.toString()).toContain('content-length: 7')
+    const [request] = requests as [ServedRequest]
+    expect([request.url.pathname, request.headers.get('x-one'), request.headers.has('x-two')]).toEqual([
+      '/a',
+      '1',
+      false,
+    ])
+    expect(request.toRequest().url).toBe('http://test/a?b=c')
+  })
+
+  it.each([
+    ['HEAD', 200],
+    ['GET', 204],
+    ['GET', 304],
+  ])('to %s with the status %i has no body, even if the answer has one', async (method, status) => {
+    const { port } = await serveAnswer({ status, headers: {}, body: method === 'HEAD' ? 'told' : null })
+    const socket = await open(port, head(`${method} /`, 'connection: close'))
+    expect(await heard(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} [^\0]*\r\n\r\n$`))
+  })
+
+  it('an answer of many megabytes arrives in full', async () => {
+    const body = 'äbcdefghi'.repeat(2 * 1024 * 1024)
+    const { port } = await serveAnswer({ status: 200, headers: {}, body })
+    expect(await (await fetch(`http://127.0.0.1:${port}`)).text()).toBe(body)
   })
 
   /** A stream without an end, and how much of it has been asked for. */

@@ -107,7 +107,7 @@ function restsOf(events: readonly TaskEvent[]): Array<Omit<Bar, 'lane'>> {
       open = undefined
     }
     if (open === undefined && (status === 'waiting' || status === 'input_required' || status === 'paused')) {
-      open = { id: `rest-${seq}`, kind: 'rest', status, label: status.replace('_', ' '), from: at, to: null }
+      open = { id: `rest-${seq}`, kind: 'rest', status, label: status, from: at, to: null }
     }
   }
   if (open !== undefined) rests.push(open)

@@ -18,7 +18,7 @@ export function AnswerForm(props: ActionDialogProps) {
   if (question === undefined) {
     return (
       <Form title="Answer" problem={null} busy={false} submitLabel="Close" onClose={onClose} onSubmit={onClose}>
-        <p>Nothing is asked any more.</p>
+        <p>The question was answered meanwhile.</p>
       </Form>
     )
   }

@@ -145,7 +145,7 @@ function ExecutorField({ value, onChange }: { value: string; onChange: (executor
   return (
     <Field
       label="Executor"
-      note="Works on the task. Without an executor, an agent pursues the goal, or the task is claimed."
+      note="Runs the task. Without an executor, an agent works on the goal, or somebody claims the task."
     >
       {(control) => (
         <select {...control} value={value} onChange={(event) => onChange(event.currentTarget.value)}>

@@ -43,7 +43,7 @@ export function EventList({ events }: { events: TaskEvent[] }) {
                 </time>
               </td>
               <td>{event.type}</td>
-              <td>{textIn(event.data, 'status').replace('_', ' ')}</td>
+              <td>{textIn(event.data, 'status')}</td>
               <td class="event-note">{noteOf(event)}</td>
             </tr>
           ))}

@@ -225,7 +225,7 @@ function Glyph({ text }: { text: string }) {
 }
 
 function waitedFor({ updatedAt }: TaskRow, now: number): string {
-  return now - updatedAt < 1_000 ? 'just asked' : `waits for ${age(now - updatedAt)}`
+  return now - updatedAt < 1_000 ? 'just asked' : `waiting for ${age(now - updatedAt)}`
 }
 
 function failedAgo({ updatedAt }: TaskRow, now: number): string {

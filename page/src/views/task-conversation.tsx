@@ -111,8 +111,7 @@ function CallView({ call }: { call: Call }) {
         <span class="glyph" aria-hidden="true">
           {callGlyphs[call.status]}
         </span>{' '}
-        <code>{call.name}</code> {clipped(paramsText(call.params), 80)}{' '}
-        <span class="note">{call.status.replace('_', ' ')}</span>{' '}
+        <code>{call.name}</code> {clipped(paramsText(call.params), 80)} <span class="note">{call.status}</span>{' '}
         <span class="note">
           {over ? duration(call.updatedAt - call.createdAt) : ''} {clockTime(call.createdAt)}
         </span>

@@ -84,7 +84,7 @@ function OpenedTask({ open, shown }: { open: TaskSession; shown: ShownTask }) {
         <Scrubber />
       </div>
       {open.problem.value === null ? null : <ProblemBox problem={open.problem.value} />}
-      {inPast ? <p class="hint">As it stood at event {snapshot?.seq}. Actions are possible now, not then.</p> : null}
+      {inPast ? <p class="hint">The state after event {snapshot?.seq}. Go back to now to act on the task.</p> : null}
       <ErrorBanner {...known} />
       {inPast ? null : <StatusPanel open={open} task={task} status={status} />}
       <div class="columns">

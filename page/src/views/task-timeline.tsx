@@ -180,7 +180,7 @@ function BarShape({ bar, range, xOf, now, describe }: BarShapeProps) {
   const x = xOf(Math.max(bar.from, range.from))
   const width = Math.max(minBar, xOf(Math.min(to, range.to)) - x)
   const y = headHeight + bar.lane * laneHeight + 3
-  const text = `${bar.label}: ${bar.status.replace('_', ' ')}, ${clockTime(bar.from, true)}, ${duration(to - bar.from)}${bar.to === null ? ' so far' : ''}`
+  const text = `${bar.label}: ${bar.status}, ${clockTime(bar.from, true)}, ${duration(to - bar.from)}${bar.to === null ? ' so far' : ''}`
   const beside = bar.kind === 'rest' ? besideMark : 5
   const letters = Math.floor((width - beside - 3) / letterWidth)
   return (

@@ -1,6 +1,7 @@
 // The abilities agent:join, agent:complete and agent:timeline: agents join a task, complete their work, and list their past work.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import { taskIdSchema } from '../../entities/task-fields.ts'
 import { maxObjectives } from '../../entities/team.ts'
 import { countsShape } from '../../memory/consolidation-run.ts'
@@ -21,16 +22,18 @@ import {
   summarySchema,
 } from './agent-input.ts'
 
-const joinSchema = z.strictObject({
-  taskId: taskIdSchema,
-  agentId: agentIdSchema,
-  role: roleSchema.optional().describe('Role of the agent: implementer, reviewer, …'),
-  objectives: z
-    .array(objectiveIdSchema)
-    .max(maxObjectives)
-    .optional()
-    .describe('Objectives that the agent takes; their status becomes active.'),
-})
+const joinSchema = once(() =>
+  z.strictObject({
+    taskId: taskIdSchema,
+    agentId: agentIdSchema(),
+    role: roleSchema().optional().describe('Role of the agent: implementer, reviewer, …'),
+    objectives: z
+      .array(objectiveIdSchema())
+      .max(maxObjectives)
+      .optional()
+      .describe('Objectives that the agent takes; their status becomes active.'),
+  }),
+)
 
 /** A caller with a task may only name tasks of its own subtree. */
 export function agentJoin(host: AbilityHost) {
@@ -39,20 +42,22 @@ export function agentJoin(host: AbilityHost) {
     access: 'create',
     description:
       'Adds an agent to the team of a task. Creates a memory branch for it and returns the context of the team.',
-    input: eitherCase(joinSchema, { assignedObjectives: 'objectives' }),
-    output: z.object({ branch: z.string(), context: teamContextSchema }),
+    input: eitherCase(joinSchema(), { assignedObjectives: 'objectives' }),
+    output: z.object({ branch: z.string(), context: teamContextSchema() }),
     scope: ({ taskId }) => [taskId],
     handle: (input, { caller }) => joinTeam(host, caller, input),
   })
 }
 
-const completeSchema = z.strictObject({
-  taskId: taskIdSchema,
-  agentId: agentIdSchema,
-  summary: summarySchema
-    .optional()
-    .describe('What the agent did, in a few sentences. Default: derived from its facts.'),
-})
+const completeSchema = once(() =>
+  z.strictObject({
+    taskId: taskIdSchema,
+    agentId: agentIdSchema(),
+    summary: summarySchema()
+      .optional()
+      .describe('What the agent did, in a few sentences. Default: derived from its facts.'),
+  }),
+)
 
 /** A caller with a task may only name tasks of its own subtree. */
 export function agentComplete(host: AbilityHost) {
@@ -61,9 +66,9 @@ export function agentComplete(host: AbilityHost) {
     access: 'control',
     description:
       'Completes the work of an agent on a task: consolidates its observations into facts and merges its memory branch into that of the team.',
-    input: eitherCase(completeSchema, { resultSummary: 'summary' }),
+    input: eitherCase(completeSchema(), { resultSummary: 'summary' }),
     output: z.object({
-      ...mergeOutcomeSchema.shape,
+      ...mergeOutcomeSchema().shape,
       consolidation: z.object({ ...countsShape, summary: z.string().nullable() }),
     }),
     scope: ({ taskId }) => [taskId],
@@ -71,11 +76,13 @@ export function agentComplete(host: AbilityHost) {
   })
 }
 
-const stintsSchema = z.strictObject({
-  agentId: agentIdSchema,
-  limit: limitSchema.default(20),
-  offset: offsetSchema.default(0),
-})
+const stintsSchema = once(() =>
+  z.strictObject({
+    agentId: agentIdSchema(),
+    limit: limitSchema().default(20),
+    offset: offsetSchema().default(0),
+  }),
+)
 
 /** Latest first. Spans all tasks, so it is reserved for people and programs. */
 export function agentTimeline(host: AbilityHost) {
@@ -83,7 +90,7 @@ export function agentTimeline(host: AbilityHost) {
     id: 'agent:timeline',
     access: 'read',
     description: 'Lists the work of an agent across all tasks, latest first: role, start, end and summary.',
-    input: eitherCase(stintsSchema),
+    input: eitherCase(stintsSchema()),
     output: z.object({ stints: z.array(timelineSchema) }),
     models: false,
     async handle(input, { caller }) {

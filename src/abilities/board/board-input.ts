@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
 import { type BoardRef, boardRefSchema, boardStatuses, mainBoard } from '../../entities/board.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import { taskFields, wordSchema } from '../../entities/task-fields.ts'
@@ -9,87 +10,95 @@ import { taskFields, wordSchema } from '../../entities/task-fields.ts'
 export const boardSchema = wordSchema
   .default(mainBoard)
   .describe('Name of the board. Default: main, which holds all tasks of the ledger.')
-export const refsSchema = z.array(boardRefSchema).max(10_000)
+export const refsSchema = once(() => z.array(boardRefSchema).max(10_000))
 export const asSchema = wordSchema.describe('Name of the agent or person that acts.')
-export const fenceSchema = z.int().min(1).describe('Number of the claim, as `claim` returned it.')
+export const fenceSchema = once(() => z.int().min(1).describe('Number of the claim, as `claim` returned it.'))
 export const tagsSchema = taskFields.tags.schema
-export const leaseSchema = z
-  .number()
-  .min(1)
-  .max(8.64e15)
-  .describe('The claim expires after this many milliseconds without a heartbeat. Default: never.')
-export const workspaceSchema = z
-  .string()
-  .trim()
-  .min(1)
-  .max(4_096)
-  // Trailing slashes do not make a different directory.
-  .overwrite((path) => path.replace(/(?<=[^/])\/+$/, ''))
-  .describe('Directory or worktree reserved for this task while it is in progress.')
+export const leaseSchema = once(() =>
+  z
+    .number()
+    .min(1)
+    .max(8.64e15)
+    .describe('The claim expires after this many milliseconds without a heartbeat. Default: never.'),
+)
+export const workspaceSchema = once(() =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(4_096)
+    // Trailing slashes do not make a different directory.
+    .overwrite((path) => path.replace(/(?<=[^/])\/+$/, ''))
+    .describe('Directory or worktree reserved for this task while it is in progress.'),
+)
 
-export const resultSchema = z.json().optional()
-export const reasonSchema = z.string().trim().min(1).max(500).optional()
+export const resultSchema = once(() => z.json().optional())
+export const reasonSchema = once(() => z.string().trim().min(1).max(500).optional())
 
 /** Identifies a task on a board. */
-export const oneTaskSchema = z.strictObject({ id: boardRefSchema, board: boardSchema })
+export const oneTaskSchema = once(() => z.strictObject({ id: boardRefSchema, board: boardSchema }))
 /** Identifies a claim by its owner and fence. */
-export const ownerShape = { as: asSchema.optional(), fence: fenceSchema.optional() }
+export const ownerShape = once(() => ({ as: asSchema.optional(), fence: fenceSchema().optional() }))
 /** Identifies the claimant. */
 export const claimantShape = {
   as: asSchema.optional(),
   role: wordSchema.optional().describe('Role of the agent.'),
 }
 /** Terms of a claim. */
-export const termsShape = { leaseMs: leaseSchema.optional(), workspace: workspaceSchema.optional() }
+export const termsShape = once(() => ({ leaseMs: leaseSchema().optional(), workspace: workspaceSchema().optional() }))
 /** Selects the task to claim next. */
-export const nextClaimShape = {
+export const nextClaimShape = once(() => ({
   ...claimantShape,
   tags: tagsSchema.optional(),
   parent: boardRefSchema.optional().describe('Only subtasks of this task.'),
-  ...termsShape,
-}
+  ...termsShape(),
+}))
 
 /** A task as every ability of the board returns it. */
-export const boardTaskSchema = z.object({
-  id: z.int(),
-  subject: z.string(),
-  description: z.string(),
-  status: z.enum(boardStatuses),
-  blockedBy: z.array(boardRefSchema),
-  blocks: z.array(boardRefSchema),
-  owner: z.string(),
-  activeForm: z.string().optional(),
-  workspace: z.string().optional(),
-  priority: z.number(),
-  metadata: z.record(z.string(), z.unknown()),
-  role: z.string().optional(),
-  tags: z.array(z.string()),
-  parent: boardRefSchema.optional(),
-  dependencies: z.array(boardRefSchema),
-  ready: z.boolean(),
-  queued: z.boolean(),
-  taskId: z.string(),
-  canonicalStatus: z.enum(taskStatuses),
-  statusReason: z.string().nullable(),
-  fence: z.number(),
-  leaseUntil: z.number().nullable(),
-  executor: z.string().optional(),
-  progress: z.object({ fraction: z.number(), note: z.string().nullable() }).optional(),
-  result: z.unknown().optional(),
-  error: z.object({ code: z.string(), message: z.string() }).optional(),
-  createdAt: z.number(),
-  updatedAt: z.number(),
-  completedAt: z.number().nullable(),
-  extra: z.record(z.string(), z.unknown()).optional(),
-})
+export const boardTaskSchema = once(() =>
+  z.object({
+    id: z.int(),
+    subject: z.string(),
+    description: z.string(),
+    status: z.enum(boardStatuses),
+    blockedBy: z.array(boardRefSchema),
+    blocks: z.array(boardRefSchema),
+    owner: z.string(),
+    activeForm: z.string().optional(),
+    workspace: z.string().optional(),
+    priority: z.number(),
+    metadata: z.record(z.string(), z.unknown()),
+    role: z.string().optional(),
+    tags: z.array(z.string()),
+    parent: boardRefSchema.optional(),
+    dependencies: z.array(boardRefSchema),
+    ready: z.boolean(),
+    queued: z.boolean(),
+    taskId: z.string(),
+    canonicalStatus: z.enum(taskStatuses),
+    statusReason: z.string().nullable(),
+    fence: z.number(),
+    leaseUntil: z.number().nullable(),
+    executor: z.string().optional(),
+    progress: z.object({ fraction: z.number(), note: z.string().nullable() }).optional(),
+    result: z.unknown().optional(),
+    error: z.object({ code: z.string(), message: z.string() }).optional(),
+    createdAt: z.number(),
+    updatedAt: z.number(),
+    completedAt: z.number().nullable(),
+    extra: z.record(z.string(), z.unknown()).optional(),
+  }),
+)
 
-export const taskSchema = z.object({ task: boardTaskSchema })
+export const taskSchema = once(() => z.object({ task: boardTaskSchema() }))
 
 /** A task that is no longer blocked. */
-export const unblockedTaskSchema = z.object({ id: z.int(), subject: z.string(), taskId: z.string() })
+export const unblockedTaskSchema = once(() => z.object({ id: z.int(), subject: z.string(), taskId: z.string() }))
 
 /** A task after a change, with the tasks that the change unblocked. */
-export const changedSchema = z.object({ task: boardTaskSchema, unblocked: z.array(unblockedTaskSchema) })
+export const changedSchema = once(() =>
+  z.object({ task: boardTaskSchema(), unblocked: z.array(unblockedTaskSchema()) }),
+)
 
 /** The name under which a caller writes: its task's for a model, the user's where the surface identifies one, else `as`. */
 export function nameOf(caller: Caller, as: string | undefined): string | undefined {

@@ -7,6 +7,7 @@ import { findOnBoard } from '../../board/task-ref.ts'
 import { updateOnBoard } from '../../board/update-task.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import { mayAffect } from '../../bus/caller.ts'
+import { once } from '../../core/once.ts'
 import { boardRefSchema, boardStatuses, mainBoard } from '../../entities/board.ts'
 import { fieldsFor } from '../../entities/task-fields.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -26,19 +27,20 @@ import {
   workspaceSchema,
 } from './board-input.ts'
 
-const { name: subject, description, priority, role, tags, executor, input } = fieldsFor('board')
-
 /** The fields with which a task of the board is created and updated; `subject` is the name of the task. */
-const boardFields = {
-  subject,
-  description,
-  activeForm: z.string().max(1_000).optional().describe('Shown while the task is in progress, like "Writing tests".'),
-  owner: z.string().trim().max(100).optional().describe('Reserves the task for this claimant; empty for any.'),
-  priority,
-  metadata: z.record(z.string(), z.json()).optional(),
-  role,
-  tags,
-}
+const boardFields = once(() => {
+  const { name: subject, description, priority, role, tags } = fieldsFor('board')
+  return {
+    subject,
+    description,
+    activeForm: z.string().max(1_000).optional().describe('Shown while the task is in progress, like "Writing tests".'),
+    owner: z.string().trim().max(100).optional().describe('Reserves the task for this claimant; empty for any.'),
+    priority,
+    metadata: z.record(z.string(), z.json()).optional(),
+    role,
+    tags,
+  }
+})
 
 /** A caller with a task creates subtasks of it. Repeating a call with the same identity creates no second task. */
 export function boardCreate(host: AbilityHost) {
@@ -48,16 +50,16 @@ export function boardCreate(host: AbilityHost) {
     description:
       'Creates a task on the board, with its blockers and an optional owner. The task stays pending until it is claimed.',
     input: z.strictObject({
-      ...boardFields,
-      executor,
-      input,
-      subject: subject.unwrap(),
+      ...boardFields(),
+      executor: fieldsFor('board').executor,
+      input: fieldsFor('board').input,
+      subject: boardFields().subject.unwrap(),
       parent: boardRefSchema.optional().describe('The parent task.'),
-      blockedBy: refsSchema.optional().describe('Tasks that must be completed before this one.'),
-      blocks: refsSchema.optional().describe('Tasks that this one blocks.'),
+      blockedBy: refsSchema().optional().describe('Tasks that must be completed before this one.'),
+      blocks: refsSchema().optional().describe('Tasks that this one blocks.'),
       board: boardSchema,
     }),
-    output: taskSchema,
+    output: taskSchema(),
     scope: ({ parent, blockedBy, blocks }) => idsAmong(parent, blockedBy, blocks),
     onInterrupt: 'rerun',
     handle: async ({ board, owner, ...given }, { caller, identity }) => {
@@ -76,26 +78,26 @@ export function boardUpdate(host: AbilityHost) {
       'Updates a task of the board. Status in_progress claims it, completed completes it (a pending task is claimed first), pending releases it or retries a failed one, deleted cancels it. Returns the tasks that this unblocks.',
     input: z.strictObject({
       id: boardRefSchema,
-      ...boardFields,
-      activeForm: boardFields.activeForm.nullable(),
+      ...boardFields(),
+      activeForm: boardFields().activeForm.nullable(),
       status: z.enum(boardStatuses).optional(),
-      owner: boardFields.owner.nullable(),
-      metadata: boardFields.metadata.describe('Merged key by key; null removes a key.'),
-      role: boardFields.role.nullable(),
-      addBlockedBy: refsSchema.optional(),
-      addBlocks: refsSchema.optional(),
-      removeBlockedBy: refsSchema.optional(),
-      removeBlocks: refsSchema.optional(),
-      workspace: workspaceSchema.nullable().optional(),
-      result: resultSchema.describe('The result, with status completed.'),
-      reason: reasonSchema.describe('The reason, with status failed, pending or deleted.'),
+      owner: boardFields().owner.nullable(),
+      metadata: boardFields().metadata.describe('Merged key by key; null removes a key.'),
+      role: boardFields().role.nullable(),
+      addBlockedBy: refsSchema().optional(),
+      addBlocks: refsSchema().optional(),
+      removeBlockedBy: refsSchema().optional(),
+      removeBlocks: refsSchema().optional(),
+      workspace: workspaceSchema().nullable().optional(),
+      result: resultSchema().describe('The result, with status completed.'),
+      reason: reasonSchema().describe('The reason, with status failed, pending or deleted.'),
       as: asSchema.optional(),
-      asRole: boardFields.role.describe('Role of the claimant: a task with a role can only be claimed by that role.'),
-      fence: fenceSchema.optional(),
-      leaseMs: leaseSchema.optional(),
+      asRole: boardFields().role.describe('Role of the claimant: a task with a role can only be claimed by that role.'),
+      fence: fenceSchema().optional(),
+      leaseMs: leaseSchema().optional(),
       board: boardSchema,
     }),
-    output: changedSchema,
+    output: changedSchema(),
     scope: ({ id, addBlockedBy, addBlocks, removeBlockedBy, removeBlocks }) =>
       idsAmong(id, addBlockedBy, addBlocks, removeBlockedBy, removeBlocks),
     handle: ({ id, board, as, asRole, fence, leaseMs, ...patch }, { caller }) => {
@@ -122,7 +124,7 @@ export function boardDelete(host: AbilityHost) {
         ),
       board: boardSchema,
     }),
-    output: z.object({ deleted: z.boolean(), id: boardRefSchema, unblocked: z.array(unblockedTaskSchema) }),
+    output: z.object({ deleted: z.boolean(), id: boardRefSchema, unblocked: z.array(unblockedTaskSchema()) }),
     scope: ({ id }) => idsAmong(id),
     handle: async ({ id, children, board }, { caller }) => {
       const { ref, unblocked } = await deleteFromBoard(host, { board, caller }, id, children)

@@ -29,8 +29,8 @@ export function boardClaim(host: AbilityHost) {
     access: 'control',
     description:
       'Claims a pending task that has no owner and no open blockers. The task is then in progress and owned by you.',
-    input: z.strictObject({ id: boardRefSchema, ...claimantShape, ...termsShape, board: boardSchema }),
-    output: taskSchema,
+    input: z.strictObject({ id: boardRefSchema, ...claimantShape, ...termsShape(), board: boardSchema }),
+    output: taskSchema(),
     scope: ({ id }) => idsAmong(id),
     handle: async ({ id, board, as, ...terms }, { caller }) => {
       const claimant = { ...terms, as: requireName(caller, as), source: caller.surface }
@@ -46,8 +46,8 @@ export function boardClaimNext(host: AbilityHost) {
     access: 'control',
     description:
       'Claims the available task with the highest priority, optionally by role, tags or parent. task is null if there is none, and why says what the open tasks wait for.',
-    input: z.strictObject({ ...nextClaimShape, board: boardSchema }),
-    output: z.object({ task: boardTaskSchema.nullable(), why: noClaimSchema.optional() }),
+    input: z.strictObject({ ...nextClaimShape(), board: boardSchema }),
+    output: z.object({ task: boardTaskSchema().nullable(), why: noClaimSchema.optional() }),
     scope: ({ parent }) => idsAmong(parent),
     handle: async ({ board, as, ...options }, { caller }) => {
       const next = { ...options, as: requireName(caller, as), source: caller.surface }
@@ -65,11 +65,11 @@ export function boardComplete(host: AbilityHost) {
     description: 'Completes a task that you have claimed and stores its result. Returns the tasks that this unblocks.',
     input: z.strictObject({
       id: boardRefSchema,
-      result: resultSchema.describe('The result of the task.'),
-      ...ownerShape,
+      result: resultSchema().describe('The result of the task.'),
+      ...ownerShape(),
       board: boardSchema,
     }),
-    output: changedSchema,
+    output: changedSchema(),
     scope: ({ id }) => idsAmong(id),
     handle: ({ id, board, as, fence, result }, { caller }) => {
       const writer = { as: nameOf(caller, as), fence, source: caller.surface }
@@ -83,8 +83,8 @@ export function boardHeartbeat(host: AbilityHost) {
     id: 'board:heartbeat',
     access: 'control',
     description: 'Renews the lease of your claim.',
-    input: z.strictObject({ id: boardRefSchema, ...ownerShape, board: boardSchema }),
-    output: taskSchema,
+    input: z.strictObject({ id: boardRefSchema, ...ownerShape(), board: boardSchema }),
+    output: taskSchema(),
     scope: ({ id }) => idsAmong(id),
     handle: async ({ id, board, as, fence }, { caller }) => {
       const quote = { owner: requireName(caller, as), ...(fence === undefined ? {} : { fence }) }
@@ -100,11 +100,11 @@ export function boardRelease(host: AbilityHost) {
     description: 'Releases a task that you have claimed. It becomes pending and can be claimed again.',
     input: z.strictObject({
       id: boardRefSchema,
-      reason: reasonSchema.describe('The reason, for the next claimant.'),
-      ...ownerShape,
+      reason: reasonSchema().describe('The reason, for the next claimant.'),
+      ...ownerShape(),
       board: boardSchema,
     }),
-    output: taskSchema,
+    output: taskSchema(),
     scope: ({ id }) => idsAmong(id),
     handle: async ({ id, board, as, fence, reason }, { caller }) => {
       const writer = { as: nameOf(caller, as), fence, source: caller.surface }

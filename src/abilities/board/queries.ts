@@ -31,8 +31,8 @@ export function boardGet(host: AbilityHost) {
     id: 'board:get',
     access: 'read',
     description: 'Returns one task of the board with all its fields.',
-    input: oneTaskSchema,
-    output: taskSchema,
+    input: oneTaskSchema(),
+    output: taskSchema(),
     scope: ({ id }) => idsAmong(id),
     handle: async ({ id, board }, { caller }) => ({ task: await getFromBoard(host, { board, caller }, id) }),
   })
@@ -53,7 +53,7 @@ export function boardList(host: AbilityHost) {
       limit: z.int().min(0).max(10_000).default(500),
       board: boardSchema,
     }),
-    output: z.object({ tasks: z.array(boardTaskSchema), total: z.number(), text: z.string() }),
+    output: z.object({ tasks: z.array(boardTaskSchema()), total: z.number(), text: z.string() }),
     scope: ({ parent }) => idsAmong(parent),
     handle: async ({ status, board, limit, ...filter }, { caller }) => {
       const statuses = status === undefined ? undefined : [status].flat()
@@ -76,7 +76,7 @@ export function boardReady(host: AbilityHost) {
       limit: z.int().min(0).max(1_000).default(100),
       board: boardSchema,
     }),
-    output: z.object({ tasks: z.array(boardTaskSchema), total: z.number() }),
+    output: z.object({ tasks: z.array(boardTaskSchema()), total: z.number() }),
     scope: ({ parent }) => idsAmong(parent),
     handle: ({ board, limit, ...filter }, { caller }) => readyOnBoard(host, { board, caller }, filter, limit),
   })
@@ -87,8 +87,8 @@ export function boardWhy(host: AbilityHost) {
     id: 'board:why',
     access: 'read',
     description: 'Explains why a task does not progress: its blockers, its owner, or what it waits for.',
-    input: oneTaskSchema,
-    output: whySchema,
+    input: oneTaskSchema(),
+    output: whySchema(),
     scope: ({ id }) => idsAmong(id),
     handle: ({ id, board }, { caller }) => whyOnBoard(host, { board, caller }, id),
   })
@@ -101,7 +101,7 @@ export function boardGraph(host: AbilityHost) {
     description: 'Returns the open tasks in an order in which they can be done, and those that block the most others.',
     input: z.strictObject({ board: boardSchema }),
     output: z.object({
-      order: z.array(boardTaskSchema),
+      order: z.array(boardTaskSchema()),
       critical: z.array(z.object({ id: boardRefSchema, holdsUp: z.number() })),
     }),
     handle: ({ board }, { caller }) => graphOfBoard(host, { board, caller }),
@@ -113,8 +113,8 @@ export function boardLog(host: AbilityHost) {
     id: 'board:log',
     access: 'read',
     description: 'Lists the claims of a task, oldest first: who claimed or released it, when, in which role, and why.',
-    input: oneTaskSchema,
-    output: z.object({ claims: z.array(claimLogSchema) }),
+    input: oneTaskSchema(),
+    output: z.object({ claims: z.array(claimLogSchema()) }),
     scope: ({ id }) => idsAmong(id),
     handle: async ({ id, board }, { caller }) => ({ claims: await claimLogOf(host, { board, caller }, id) }),
   })

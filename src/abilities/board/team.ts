@@ -7,6 +7,7 @@ import { waitForWork } from '../../board/team/wait-for-work.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { asSchema, boardSchema, boardTaskSchema, idsAmong, nameOf, nextClaimShape, requireName } from './board-input.ts'
 
@@ -16,19 +17,21 @@ const maxBodyLength = 65_536
 const memberSchema = asSchema
   .refine((name) => name !== '*', { message: 'a message goes to one member: send it to each of them by name' })
   .describe('Name of the member.')
-const topicSchema = z.string().trim().min(1).max(100)
-const bodySchema = z.string().max(maxBodyLength)
+const topicSchema = once(() => z.string().trim().min(1).max(100))
+const bodySchema = once(() => z.string().max(maxBodyLength))
 
-const mailSchema = z.object({
-  id: z.string(),
-  from: z.string(),
-  kind: z.enum(['message', 'request', 'response']),
-  topic: z.string().optional(),
-  body: z.string(),
-  requestId: z.string().optional(),
-  verdict: verdictSchema.optional(),
-  sentAt: z.number(),
-})
+const mailSchema = once(() =>
+  z.object({
+    id: z.string(),
+    from: z.string(),
+    kind: z.enum(['message', 'request', 'response']),
+    topic: z.string().optional(),
+    body: z.string(),
+    requestId: z.string().optional(),
+    verdict: verdictSchema().optional(),
+    sentAt: z.number(),
+  }),
+)
 
 /**
  * The name under which mail is sent and read. For a model it is the name of its task, whatever `as` says.
@@ -48,8 +51,8 @@ export function boardSend(host: AbilityHost) {
     description: 'Sends a message to the inbox of a team member.',
     input: z.strictObject({
       to: memberSchema,
-      body: bodySchema.min(1),
-      topic: topicSchema.optional(),
+      body: bodySchema().min(1),
+      topic: topicSchema().optional(),
       as: asSchema.optional(),
       board: boardSchema,
     }),
@@ -72,7 +75,7 @@ export function boardInbox(host: AbilityHost) {
       keep: z.boolean().default(false).describe('Leave the messages unread. Default false.'),
       board: boardSchema,
     }),
-    output: z.object({ mail: z.array(mailSchema), more: z.boolean() }),
+    output: z.object({ mail: z.array(mailSchema()), more: z.boolean() }),
     handle: ({ board, as, ...options }, { caller }) => readInbox(host, board, requireMember(caller, as), options),
   })
 }
@@ -86,8 +89,8 @@ export function boardRequest(host: AbilityHost) {
       'Sends a request to a team member, who answers yes or no. The answer arrives in your inbox with the same requestId.',
     input: z.strictObject({
       to: memberSchema,
-      topic: topicSchema.describe('The topic: shutdown, plan_approval, or your own.'),
-      body: bodySchema.default('').describe('Details, for example the plan to approve.'),
+      topic: topicSchema().describe('The topic: shutdown, plan_approval, or your own.'),
+      body: bodySchema().default('').describe('Details, for example the plan to approve.'),
       as: asSchema.optional(),
       board: boardSchema,
     }),
@@ -108,10 +111,10 @@ export function boardRespond(host: AbilityHost) {
     input: z.strictObject({
       requestId: z.string().trim().min(1).max(100).describe('Id of the request, from the message.'),
       approve: z.boolean(),
-      body: bodySchema.default(''),
+      body: bodySchema().default(''),
       as: asSchema.optional(),
     }),
-    output: z.object({ request: requestSchema }),
+    output: z.object({ request: requestSchema() }),
     handle: async ({ as, ...answer }, { caller }) => ({
       request: await answerRequest(host, requireMember(caller, as), answer),
     }),
@@ -128,14 +131,14 @@ export function boardRequests(host: AbilityHost) {
       limit: z.int().min(1).max(100).default(50).describe('Maximum number of requests. Default 50.'),
       board: boardSchema,
     }),
-    output: z.object({ requests: z.array(requestSchema) }),
+    output: z.object({ requests: z.array(requestSchema()) }),
     handle: async ({ board, as, limit }, { caller }) => ({
       requests: await requestsOf(host, board, requireMember(caller, as), limit),
     }),
   })
 }
 
-const waitSchema = z.number().max(maxWaitMs)
+const waitSchema = once(() => z.number().max(maxWaitMs))
 
 /** Checks the inbox first, then the board. A returned task is claimed; nothing is claimed for a caller that has disconnected. */
 export function boardWait(host: AbilityHost) {
@@ -145,19 +148,19 @@ export function boardWait(host: AbilityHost) {
     description:
       'Waits for mail or for a task that you can claim, and returns the mail or claims the task. kind is mail, task, or idle after the time-out.',
     input: z.strictObject({
-      ...nextClaimShape,
-      pollMs: waitSchema
+      ...nextClaimShape(),
+      pollMs: waitSchema()
         .min(50)
         .default(5_000)
         .describe('Maximum time between two checks, in milliseconds; changes are noticed earlier. Default 5,000.'),
-      timeoutMs: waitSchema.min(0).default(30_000).describe('Time-out in milliseconds. Default 30,000.'),
+      timeoutMs: waitSchema().min(0).default(30_000).describe('Time-out in milliseconds. Default 30,000.'),
       board: boardSchema,
     }),
     output: z.object({
       kind: z.enum(['mail', 'task', 'idle']),
-      mail: z.array(mailSchema).optional(),
+      mail: z.array(mailSchema()).optional(),
       more: z.boolean().optional(),
-      task: boardTaskSchema.optional(),
+      task: boardTaskSchema().optional(),
     }),
     scope: ({ parent }) => idsAmong(parent),
     handle: ({ board, as, pollMs, timeoutMs, ...options }, { caller, signal }) => {

@@ -11,7 +11,7 @@ export function eventFeed(host: AbilityHost) {
     id: 'event:feed',
     access: 'read',
     description: 'Streams the durable events of all tasks, or of one, from a position on.',
-    input: followInputSchema,
+    input: followInputSchema(),
     output: eventSchema,
     models: false,
     scope: ({ taskId }) => idsIn(taskId),

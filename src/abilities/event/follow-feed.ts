@@ -2,18 +2,21 @@
 import { z } from 'zod'
 import type { AbilityContext } from '../../bus/ability.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
 import { eventTypes, type TaskEvent } from '../../entities/event.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { taskIdSchema } from '../task/task-input.ts'
 import { positionSchema } from '../views/event-view.ts'
 
-export const followInputSchema = z.strictObject({
-  after: positionSchema.optional().describe('Position to start after. Default: the current end of the feed.'),
-  taskId: taskIdSchema.optional(),
-  types: z.array(z.enum(eventTypes)).min(1).max(100).optional().describe('Only events of these types. Default: all.'),
-})
-export type FollowInput = z.output<typeof followInputSchema>
+export const followInputSchema = once(() =>
+  z.strictObject({
+    after: positionSchema().optional().describe('Position to start after. Default: the current end of the feed.'),
+    taskId: taskIdSchema.optional(),
+    types: z.array(z.enum(eventTypes)).min(1).max(100).optional().describe('Only events of these types. Default: all.'),
+  }),
+)
+export type FollowInput = z.output<ReturnType<typeof followInputSchema>>
 
 /**
  * Yields pages with at least one event and does not end by itself.

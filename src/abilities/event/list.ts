@@ -1,6 +1,7 @@
 // event:list: the feed page by page, forwards or backwards, of one task or of all.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import { eventSchema } from '../../entities/event.ts'
 import { requireCursor } from '../../steps/purge.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -8,19 +9,21 @@ import { idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { taskIdSchema } from '../task/task-input.ts'
 import { positionSchema } from '../views/event-view.ts'
 
-const inputSchema = z
-  .strictObject({
-    taskId: taskIdSchema.optional().describe('Only events of this task.'),
-    after: positionSchema
-      .optional()
-      .describe('Return events after this position, oldest first. Default: from the beginning.'),
-    before: positionSchema.optional().describe('Return events before this position, latest first.'),
-    limit: z.int().min(1).max(5_000).default(100),
-  })
-  .refine(({ after, before }) => after === undefined || before === undefined, {
-    path: ['before'],
-    message: 'give either `after` or `before`',
-  })
+const inputSchema = once(() =>
+  z
+    .strictObject({
+      taskId: taskIdSchema.optional().describe('Only events of this task.'),
+      after: positionSchema()
+        .optional()
+        .describe('Return events after this position, oldest first. Default: from the beginning.'),
+      before: positionSchema().optional().describe('Return events before this position, latest first.'),
+      limit: z.int().min(1).max(5_000).default(100),
+    })
+    .refine(({ after, before }) => after === undefined || before === undefined, {
+      path: ['before'],
+      message: 'give either `after` or `before`',
+    }),
+)
 
 /** @throws ErrandError CURSOR_TOO_OLD if events after `after` have been removed from the ledger. */
 export function eventList(host: AbilityHost) {
@@ -28,13 +31,13 @@ export function eventList(host: AbilityHost) {
     id: 'event:list',
     access: 'read',
     description: 'Lists durable events page by page: type, task, time and writer.',
-    input: inputSchema,
+    input: inputSchema(),
     output: z.object({
       events: z.array(eventSchema),
       /** Position for the next page in the same direction; null on the last. */
-      next: positionSchema.nullable(),
+      next: positionSchema().nullable(),
       /** End of the feed at the time of the read. */
-      seq: positionSchema,
+      seq: positionSchema(),
     }),
     models: false,
     scope: ({ taskId }) => idsIn(taskId),

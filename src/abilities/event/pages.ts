@@ -12,7 +12,7 @@ export function eventPages(host: AbilityHost) {
     id: 'event:pages',
     access: 'read',
     description: 'Streams the durable events of all tasks, or of one, in pages.',
-    input: followInputSchema,
+    input: followInputSchema(),
     output: z.object({ events: z.array(eventSchema).min(1) }),
     models: false,
     scope: ({ taskId }) => idsIn(taskId),

@@ -31,8 +31,8 @@ export function memFacts(host: AbilityHost) {
     id: 'mem:facts',
     access: 'read',
     description: 'Lists the facts of a branch of memory, newest first.',
-    input: eitherCase(factQuerySchema),
-    output: factPageSchema,
+    input: eitherCase(factQuerySchema()),
+    output: factPageSchema(),
     handle: (query, { caller }) => listFacts(host, caller, query),
   })
 }
@@ -43,8 +43,8 @@ export function memBranches(host: AbilityHost) {
     id: 'mem:branches',
     access: 'read',
     description: 'Lists the memory branches with their parent, owner and status.',
-    input: eitherCase(branchQuerySchema),
-    output: branchPageSchema,
+    input: eitherCase(branchQuerySchema()),
+    output: branchPageSchema(),
     models: false,
     handle(query, { caller }) {
       refuseTasks(caller, 'mem:branches')
@@ -58,8 +58,8 @@ export function memObservations(host: AbilityHost) {
     id: 'mem:observations',
     access: 'read',
     description: 'Lists observations, latest first, with the consolidation run that processed each.',
-    input: eitherCase(observationQuerySchema),
-    output: observationPageSchema,
+    input: eitherCase(observationQuerySchema()),
+    output: observationPageSchema(),
     handle: (query, { caller }) => listObservations(host, caller, query),
   })
 }
@@ -69,8 +69,8 @@ export function memHistory(host: AbilityHost) {
     id: 'mem:history',
     access: 'read',
     description: 'Lists the consolidation runs and merges, latest first, with their triggers and outcomes.',
-    input: eitherCase(historyQuerySchema),
-    output: historyPageSchema,
+    input: eitherCase(historyQuerySchema()),
+    output: historyPageSchema(),
     models: false,
     handle: (query, { caller }) => listHistory(host, caller, query),
   })
@@ -85,8 +85,8 @@ export function memRetrieve(host: AbilityHost) {
     id: 'mem:retrieve',
     access: 'read',
     description: 'Returns the facts that are relevant to a query, best first.',
-    input: eitherCase(retrieveSchema),
-    output: z.object({ chunks: z.array(chunkSchema) }),
+    input: eitherCase(retrieveSchema()),
+    output: z.object({ chunks: z.array(chunkSchema()) }),
     handle: async (request, { caller }) => ({ chunks: await retrieve(host, caller, request) }),
   })
 }
@@ -101,10 +101,13 @@ export function memWhy(host: AbilityHost) {
     access: 'read',
     description:
       'Explains a fact: the observations behind it, the decision of each consolidation, the branches it was merged from, and the facts that contradict it, were superseded by it or replace it.',
-    input: eitherCase(z.strictObject({ factId: factIdSchema.describe('Id of the fact, or a unique prefix of it.') }), {
-      id: 'factId',
-    }),
-    output: whySchema,
+    input: eitherCase(
+      z.strictObject({ factId: factIdSchema().describe('Id of the fact, or a unique prefix of it.') }),
+      {
+        id: 'factId',
+      },
+    ),
+    output: whySchema(),
     handle: ({ factId }, { caller }) => whyFact(host, caller, factId),
   })
 }

@@ -28,7 +28,7 @@ export function memObserve(host: AbilityHost) {
     id: 'mem:observe',
     access: 'create',
     description: 'Stores an observation in memory: an insight, a decision, a discovery, the use of a tool, an error.',
-    input: eitherCase(observeSchema),
+    input: eitherCase(observeSchema()),
     output: z.object({ observationId: z.string() }),
     // The identity of the call makes a repetition a no-op.
     onInterrupt: 'rerun',
@@ -52,7 +52,7 @@ export function memRemember(host: AbilityHost) {
     id: 'mem:remember',
     access: 'create',
     description: 'Stores a fact in memory.',
-    input: eitherCase(rememberSchema),
+    input: eitherCase(rememberSchema()),
     output: z.object({ factId: z.string() }),
     // The identity of the call makes a repetition a no-op.
     onInterrupt: 'rerun',
@@ -66,8 +66,8 @@ export function memConsolidate(host: AbilityHost) {
     id: 'mem:consolidate',
     access: 'control',
     description: 'Consolidates the memory of a session, an agent, a task, or all tasks of a project.',
-    input: eitherCase(consolidateSchema),
-    output: consolidateOutcomeSchema,
+    input: eitherCase(consolidateSchema()),
+    output: consolidateOutcomeSchema(),
     handle({ sessionId, ...request }, { caller }) {
       const session = sessionId ?? (request.level === 'session' ? caller.taskId : undefined)
       return consolidate(host, caller, { ...request, sessionId: session })
@@ -81,8 +81,8 @@ export function memMerge(host: AbilityHost) {
     id: 'mem:merge',
     access: 'control',
     description: 'Merges a memory branch into one above it: facts known there gain confidence, the others are copied.',
-    input: eitherCase(mergeSchema),
-    output: mergeOutcomeSchema,
+    input: eitherCase(mergeSchema()),
+    output: mergeOutcomeSchema(),
     models: false,
     handle: (request, { caller }) => merge(host, caller, request),
   })
@@ -94,7 +94,7 @@ export function memSave(host: AbilityHost) {
     id: 'mem:save',
     access: 'control',
     description: 'Stores in memory what a task was about and its outcome.',
-    input: saveSchema,
+    input: saveSchema(),
     output: z.object({ factId: z.string() }),
     models: false,
     scope: ({ task }) => [task.id],
@@ -111,7 +111,7 @@ export function memArchive(host: AbilityHost) {
     id: 'mem:archive',
     access: 'control',
     description: 'Stores the conversation of a task as observations, or closes a memory branch and those below it.',
-    input: eitherCase(archiveSchema),
+    input: eitherCase(archiveSchema()),
     output: z.object({
       observations: z.int().min(0).describe('Number of new observations.'),
       branches: z.array(z.string()).describe('Branches that were closed.'),

@@ -16,8 +16,8 @@ export function modelLlm(registry: ModelRegistry) {
   return defineAbility({
     id: 'model:llm',
     description: 'Runs one step of a language model on a conversation and streams text, reasoning and tool calls.',
-    input: modelStepInputSchema,
-    output: modelChunkSchema,
+    input: modelStepInputSchema(),
+    output: modelChunkSchema(),
     models: false,
     async *stream({ modelId, ...step }, { signal }) {
       const model = await registry.resolve(modelId)

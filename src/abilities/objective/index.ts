@@ -1,6 +1,7 @@
 // The abilities of a team's objectives: add, update, and list their changes.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import { maxObjectives, objectiveStatuses } from '../../entities/team.ts'
 import {
   appendObjectives,
@@ -14,10 +15,16 @@ import { eitherCase } from '../key-case.ts'
 import { taskIdSchema } from '../task/task-input.ts'
 import { objectivesSchema } from '../views/team-view.ts'
 
-const addSchema = z.strictObject({
-  taskId: taskIdSchema,
-  descriptions: z.array(z.string().trim().min(1).max(10_000)).min(1).max(maxObjectives).describe('One objective each.'),
-})
+const addSchema = once(() =>
+  z.strictObject({
+    taskId: taskIdSchema,
+    descriptions: z
+      .array(z.string().trim().min(1).max(10_000))
+      .min(1)
+      .max(maxObjectives)
+      .describe('One objective each.'),
+  }),
+)
 
 /** New objectives continue the numbering and start as todo. */
 function objectiveAdd(host: AbilityHost) {
@@ -25,20 +32,25 @@ function objectiveAdd(host: AbilityHost) {
     id: 'objective:add',
     access: 'control',
     description: 'Adds objectives to a task.',
-    input: eitherCase(addSchema),
-    output: objectivesSchema,
+    input: eitherCase(addSchema()),
+    output: objectivesSchema(),
     scope: ({ taskId }) => [taskId],
     handle: async (input, { caller }) => ({ objectives: await appendObjectives(host, caller, input) }),
   })
 }
 
-const updateSchema = z.strictObject({
-  taskId: taskIdSchema,
-  objectiveId: objectiveIdSchema,
-  status: z.enum(objectiveStatuses).describe('Any status may follow any other.'),
-  agentId: agentIdSchema.nullable().optional().describe('Agent that works on it; null removes it. Default: unchanged.'),
-  notes: z.string().trim().max(10_000).nullable().optional().describe('Default: unchanged.'),
-})
+const updateSchema = once(() =>
+  z.strictObject({
+    taskId: taskIdSchema,
+    objectiveId: objectiveIdSchema(),
+    status: z.enum(objectiveStatuses).describe('Any status may follow any other.'),
+    agentId: agentIdSchema()
+      .nullable()
+      .optional()
+      .describe('Agent that works on it; null removes it. Default: unchanged.'),
+    notes: z.string().trim().max(10_000).nullable().optional().describe('Default: unchanged.'),
+  }),
+)
 
 /** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the step itself. */
 function objectiveUpdate(host: AbilityHost) {
@@ -46,18 +58,20 @@ function objectiveUpdate(host: AbilityHost) {
     id: 'objective:update',
     access: 'control',
     description: 'Updates an objective of a task: its status (todo, active, done or blocked), agent and notes.',
-    input: eitherCase(updateSchema, objectiveAliases),
-    output: objectivesSchema,
+    input: eitherCase(updateSchema(), objectiveAliases),
+    output: objectivesSchema(),
     // A repetition changes nothing.
     onInterrupt: 'rerun',
     handle: async (input, { caller }) => ({ objectives: await updateObjective(host, caller, input) }),
   })
 }
 
-const logSchema = z.strictObject({
-  taskId: taskIdSchema,
-  objectiveId: objectiveIdSchema.optional().describe('Only changes of this objective. Default: all.'),
-})
+const logSchema = once(() =>
+  z.strictObject({
+    taskId: taskIdSchema,
+    objectiveId: objectiveIdSchema().optional().describe('Only changes of this objective. Default: all.'),
+  }),
+)
 
 /** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the read itself. */
 function objectiveLog(host: AbilityHost) {
@@ -65,7 +79,7 @@ function objectiveLog(host: AbilityHost) {
     id: 'objective:log',
     access: 'read',
     description: 'Lists the changes of the objectives of a task, oldest first: time, agent, previous and new status.',
-    input: eitherCase(logSchema, objectiveAliases),
+    input: eitherCase(logSchema(), objectiveAliases),
     output: z.object({ changes: z.array(objectiveChangeSchema) }),
     handle: async (input, { caller }) => ({ changes: await logOf(host, caller, input) }),
   })

@@ -5,6 +5,7 @@ import { defineAbility } from '../../bus/ability.ts'
 import { type Caller, mayRunCommands } from '../../bus/caller.ts'
 import { defined } from '../../core/defined.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
 import { runsCommands } from '../../drafts/known-executors.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import type { PlansRoot } from '../../plans/plans-root.ts'
@@ -12,30 +13,34 @@ import type { AbilityHost } from '../ability-host.ts'
 import { refuseModels } from '../model-bounds.ts'
 import { creationIn } from '../task/create.ts'
 
-const inputSchema = z
-  .strictObject({
-    plan: z
-      .record(z.string(), z.unknown())
-      .describe(
-        'The plan, as in a plan file (its schema is plan.schema.json of the package), with a `name`. Its folder is the one for plans.',
-      ),
-    ...planRequestShape,
-  })
-  .refine(oneRound.check, oneRound.issue)
+const inputSchema = once(() =>
+  z
+    .strictObject({
+      plan: z
+        .record(z.string(), z.unknown())
+        .describe(
+          'The plan, as in a plan file (its schema is plan.schema.json of the package), with a `name`. Its folder is the one for plans.',
+        ),
+      ...planRequestShape(),
+    })
+    .refine(oneRound.check, oneRound.issue),
+)
 
-const outputSchema = z.object({
-  /** The key of the task that holds the round. */
-  round: z.string(),
-  /** In the order of the plan, groups before their tasks. */
-  tasks: z.array(
-    z.object({
-      path: z.string(),
-      taskId: z.string(),
-      /** When the round had been prepared. */
-      status: z.enum(taskStatuses),
-    }),
-  ),
-})
+const outputSchema = once(() =>
+  z.object({
+    /** The key of the task that holds the round. */
+    round: z.string(),
+    /** In the order of the plan, groups before their tasks. */
+    tasks: z.array(
+      z.object({
+        path: z.string(),
+        taskId: z.string(),
+        /** When the round had been prepared. */
+        status: z.enum(taskStatuses),
+      }),
+    ),
+  }),
+)
 
 /**
  * Answers when the tasks of the round exist; `task:wait` and the events follow them. The plan is a program: the caller needs the right to
@@ -47,8 +52,8 @@ export function planRun(host: AbilityHost, root: PlansRoot) {
     access: 'admin',
     description:
       'Runs a plan, or continues its round: completed tasks stay, failed ones get a new attempt. Returns when its tasks exist.',
-    input: inputSchema,
-    output: outputSchema,
+    input: inputSchema(),
+    output: outputSchema(),
     models: false,
     creationIn: (given) => creationIn((given as { plan?: unknown } | null)?.plan),
     async handle({ plan, ...request }, { caller, signal }) {

@@ -115,7 +115,7 @@ export type CommandReport = z.output<ReturnType<typeof reportSchema>>
 function shellRun(settings: CommandSettings) {
   return defineAbility({
     id: 'shell:run',
-    description: `Runs a shell command and waits until it has ended. Gives its exit code and the last ${maxShownLength / 1024} KiB of each stream of its output. What may take long is better started with shell:background.`,
+    description: `Runs a shell command and waits until it has ended. Returns its exit code and the last ${maxShownLength / 1024} KiB of each stream of its output. Start commands that may take long with shell:background.`,
     input: z.strictObject({
       command: commandSchema(),
       timeoutMs: timeoutSchema

@@ -9,13 +9,13 @@ export const taskAnswer = taskChange({
   id: 'task:answer',
   description:
     'Answers the open question of a task, which then continues. Models may not answer questions to people (FORBIDDEN).',
-  input: {
+  input: () => ({
     value: z
       .unknown()
       .optional()
       .describe('The answer, in the form that the question requires. Default: the default of the question.'),
     question: z.string().min(1).max(100).optional().describe('Id of the question; required if several are open.'),
-  },
+  }),
   step: ({ taskId, value, question }, ctx, { caller }) =>
     answer({
       ...ctx,

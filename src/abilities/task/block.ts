@@ -7,7 +7,7 @@ import { taskIdSchema } from './task-input.ts'
 export const taskBlock = taskChange({
   id: 'task:block',
   description: 'Adds blockers to a task: it starts after they have ended.',
-  input: { blockedBy: z.array(taskIdSchema).min(1).max(10_000) },
+  input: () => ({ blockedBy: z.array(taskIdSchema).min(1).max(10_000) }),
   models: false,
   others: ({ blockedBy }) => blockedBy,
   step: ({ taskId, blockedBy }, ctx) => block(taskId, blockedBy, ctx),

@@ -7,7 +7,7 @@ import { nextSchema, taskPage } from './task-page.ts'
 export const taskCalls = taskPage({
   id: 'task:calls',
   description: 'Lists the calls of a task, oldest first, page by page.',
-  output: z.object({ calls: z.array(callSchema), next: nextSchema }),
+  output: z.object({ calls: z.array(callSchema()), next: nextSchema }),
   read: (tx, taskId, after, limit) => tx.call.page(taskId, after, limit),
   positionOf: ({ seq }) => seq,
   toOutput: (calls, next) => ({ calls: calls.map(toCall), next }),

@@ -6,6 +6,6 @@ import { taskChange } from './task-change.ts'
 export const taskCancel = taskChange({
   id: 'task:cancel',
   description: 'Cancels a task and all tasks below it permanently.',
-  input: { reason: z.string().trim().min(1).optional().describe('Stored as the `statusReason` of the task.') },
+  input: () => ({ reason: z.string().trim().min(1).optional().describe('Stored as the `statusReason` of the task.') }),
   step: ({ taskId, reason = null }, ctx) => cancel(taskId, reason, ctx),
 })

@@ -31,7 +31,7 @@ export function taskClaim(host: AbilityHost) {
       role,
       tags: z.array(z.string()).max(100).optional(),
     }),
-    output: z.object({ task: wholeTaskSchema.nullable() }),
+    output: z.object({ task: wholeTaskSchema().nullable() }),
     models: false,
     scope: ({ taskId, parentId: parent }) => idsIn(taskId, parent),
     handle: async ({ taskId = null, owner, ...options }, { caller }) => ({

@@ -1,6 +1,7 @@
 // task:complete: completes the task of a team; its durable facts are merged into the branch above.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import { mergeOutcomeSchema } from '../../memory/merge.ts'
 import { completeTask } from '../../team/complete-task.ts'
@@ -10,25 +11,27 @@ import { asSchema, fenceSchema, nameOf } from '../board/board-input.ts'
 import { eitherCase } from '../key-case.ts'
 import { taskIdSchema } from './task-input.ts'
 
-const inputSchema = z
-  .strictObject({
-    taskId: taskIdSchema,
-    summary: summarySchema.optional().describe('The outcome, in a few sentences.'),
-    merge: z.boolean().default(true).describe('Merge durable facts into the branch above. Default true.'),
-    archive: z.boolean().default(false).describe('Close the memory branches of the task to writes. Default false.'),
-    agents: z
-      .enum(['refuse', 'complete'])
-      .default('refuse')
-      .describe('If agents are still active: refuse (default), or complete their work first.'),
-    requireObjectives: z.boolean().default(false).describe('Refuse if an objective is not done. Default false.'),
-    result: z.json().optional().describe('The result, for programs.'),
-    owner: asSchema.optional().describe('Owner of the claim, if the task is claimed.'),
-    fence: fenceSchema.optional(),
-  })
-  .refine(({ owner, fence }) => fence === undefined || owner !== undefined, {
-    path: ['fence'],
-    message: 'a fence requires `owner`',
-  })
+const inputSchema = once(() =>
+  z
+    .strictObject({
+      taskId: taskIdSchema,
+      summary: summarySchema().optional().describe('The outcome, in a few sentences.'),
+      merge: z.boolean().default(true).describe('Merge durable facts into the branch above. Default true.'),
+      archive: z.boolean().default(false).describe('Close the memory branches of the task to writes. Default false.'),
+      agents: z
+        .enum(['refuse', 'complete'])
+        .default('refuse')
+        .describe('If agents are still active: refuse (default), or complete their work first.'),
+      requireObjectives: z.boolean().default(false).describe('Refuse if an objective is not done. Default false.'),
+      result: z.json().optional().describe('The result, for programs.'),
+      owner: asSchema.optional().describe('Owner of the claim, if the task is claimed.'),
+      fence: fenceSchema().optional(),
+    })
+    .refine(({ owner, fence }) => fence === undefined || owner !== undefined, {
+      path: ['fence'],
+      message: 'a fence requires `owner`',
+    }),
+)
 
 /** A caller with a task may complete tasks below it, but not itself: its run would end in the middle of the call. */
 export function taskComplete(host: AbilityHost) {
@@ -37,7 +40,7 @@ export function taskComplete(host: AbilityHost) {
     access: 'control',
     description:
       'Completes a task that a team has worked on. Its facts are evaluated, and durable ones are merged into the branch above.',
-    input: eitherCase(inputSchema, {
+    input: eitherCase(inputSchema(), {
       resultSummary: 'summary',
       mergeToParent: 'merge',
       archiveBranches: 'archive',
@@ -46,7 +49,7 @@ export function taskComplete(host: AbilityHost) {
       taskId: z.string(),
       status: z.enum(taskStatuses),
       /** Null if nothing was merged. */
-      merge: mergeOutcomeSchema.nullable(),
+      merge: mergeOutcomeSchema().nullable(),
       /** Ids of the durable facts. */
       durable: z.array(z.string()),
       ephemeral: z.int().min(0),

@@ -1,6 +1,7 @@
 // task:context: the context that a new agent needs to work on a task.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import { teamContext } from '../../team/context.ts'
 import { contextText } from '../../team/context-text.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -8,13 +9,15 @@ import { eitherCase } from '../key-case.ts'
 import { teamContextSchema } from '../views/team-view.ts'
 import { taskIdSchema } from './task-input.ts'
 
-const inputSchema = z.strictObject({
-  taskId: taskIdSchema,
-  format: z
-    .enum(['json', 'text'])
-    .default('json')
-    .describe('`text` returns one text for people and models. Default json.'),
-})
+const inputSchema = once(() =>
+  z.strictObject({
+    taskId: taskIdSchema,
+    format: z
+      .enum(['json', 'text'])
+      .default('json')
+      .describe('`text` returns one text for people and models. Default json.'),
+  }),
+)
 
 /** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the read itself. */
 export function taskContext(host: AbilityHost) {
@@ -23,9 +26,9 @@ export function taskContext(host: AbilityHost) {
     access: 'read',
     description:
       'Returns the context of a task for a new agent: objectives, past and current agents, key facts, progress.',
-    input: eitherCase(inputSchema),
+    input: eitherCase(inputSchema()),
     /** With format json all fields but `text`; with format text only `text`. */
-    output: teamContextSchema.partial().extend({ text: z.string().optional() }),
+    output: teamContextSchema().partial().extend({ text: z.string().optional() }),
     onInterrupt: 'rerun',
     async handle({ taskId, format }, { caller }) {
       const context = await teamContext(host, caller, taskId)

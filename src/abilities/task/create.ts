@@ -4,6 +4,7 @@ import { childrenSchema } from '../../api/options.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
 import type { CreateOptions } from '../../engine-api.ts'
 import type { CreationSize } from '../../entities/creation-bounds.ts'
 import { fieldsFor } from '../../entities/task-fields.ts'
@@ -16,23 +17,24 @@ import { taskRowSchema, toRow } from '../views/task-row.ts'
 import { createTasks } from './create-tasks.ts'
 import { isMadeKey, keyPrefixes } from './keys.ts'
 
-const { key, ...further } = fieldsFor('create')
-const fields = {
-  ...further,
-  key: key.refine(
-    (given) => given === undefined || !isMadeKey(given),
-    `keys that begin with ${Object.values(keyPrefixes).join(' or ')} are not given, but made`,
-  ),
-}
-const { parentId: _parentId, ...childFields } = fields
-
-const inputSchema = z
-  .strictObject({ ...fields, tasks: childrenSchema(childFields, 'ChildTask').optional() })
-  .refine(({ name, goal, description = '', executor }) => (name ?? goal ?? executor ?? description.trim()) !== '', {
-    path: ['name'],
-    message: 'expected a name, a goal, a description or an executor',
-  })
-type CreateInput = z.output<typeof inputSchema>
+const inputSchema = once(() => {
+  const { key, ...further } = fieldsFor('create')
+  const fields = {
+    ...further,
+    key: key.refine(
+      (given) => given === undefined || !isMadeKey(given),
+      `keys that begin with ${Object.values(keyPrefixes).join(' or ')} are reserved`,
+    ),
+  }
+  const { parentId: _parentId, ...childFields } = fields
+  return z
+    .strictObject({ ...fields, tasks: childrenSchema(childFields, 'ChildTask').optional() })
+    .refine(({ name, goal, description = '', executor }) => (name ?? goal ?? executor ?? description.trim()) !== '', {
+      path: ['name'],
+      message: 'expected a name, a goal, a description or an executor',
+    })
+})
+type CreateInput = z.output<ReturnType<typeof inputSchema>>
 
 const aliases = { parentTaskId: 'parentId' }
 
@@ -46,13 +48,13 @@ export function taskCreate(host: AbilityHost) {
     access: 'create',
     description:
       'Creates a task or a tree of tasks: for an agent with a goal, for an executor, or to be claimed or joined.',
-    input: eitherCase(inputSchema, aliases),
+    input: eitherCase(inputSchema(), aliases),
     modelInput: eitherCase(z.strictObject(fieldsFor('models')), aliases),
     output: z.object({
       taskId: z.string(),
       /** Memory branch of the task; null if it has none. */
       branch: z.string().nullable(),
-      task: taskRowSchema,
+      task: taskRowSchema(),
     }),
     onInterrupt: 'rerun',
     scope: ({ parentId: parent, blockedBy = [] }) => [...idsIn(parent), ...blockedBy],

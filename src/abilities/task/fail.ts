@@ -7,11 +7,11 @@ import { taskChange } from './task-change.ts'
 export const taskFail = taskChange({
   id: 'task:fail',
   description: 'Fails a task that is worked on from outside, with the reason.',
-  input: {
+  input: () => ({
     reason: z.string().trim().min(1),
     code: z.string().min(1).max(100).default('TASK_FAILED').describe('Error code for programs. Default TASK_FAILED.'),
     ...claimantShape,
-  },
+  }),
   models: false,
   step: ({ taskId, reason, code, ...claim }, ctx, context) =>
     fail(taskId, { reason, code }, claimantOf(context, claim), ctx),

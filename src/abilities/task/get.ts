@@ -26,15 +26,15 @@ export function taskGet(host: AbilityHost) {
     description: 'Returns one task with all its fields, its blockers and its dependents.',
     input: z.strictObject({ taskId: taskIdSchema }),
     output: z.object({
-      task: wholeTaskSchema
+      task: wholeTaskSchema()
         .partial({ fence: true, leaseUntil: true, key: true, input: true })
-        .extend({ error: thrownErrorSchema.nullable() }),
+        .extend({ error: thrownErrorSchema().nullable() }),
       /** Memory branch that the task's team shares; null if it has none. */
       branch: z.string().nullable(),
       /** The blockers that were set, satisfied or not, in order. */
-      dependencies: z.array(taskRowSchema),
+      dependencies: z.array(taskRowSchema()),
       /** Open tasks that this one blocks: at most 1,000. */
-      dependents: z.array(taskRowSchema),
+      dependents: z.array(taskRowSchema()),
       /** End of the feed at the time of the read. */
       seq: z.int(),
     }),

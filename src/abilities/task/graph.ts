@@ -17,7 +17,7 @@ export function taskGraph(host: AbilityHost) {
     description: 'Returns the open tasks in an order in which they can be done, and those that block the most others.',
     input: z.strictObject({ parentId: taskIdSchema.optional().describe('Only tasks below this task.') }),
     output: z.object({
-      order: z.array(wholeTaskSchema),
+      order: z.array(wholeTaskSchema()),
       critical: z.array(z.object({ taskId: z.string(), holdsUp: z.int() })),
     }),
     models: false,

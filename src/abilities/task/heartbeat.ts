@@ -6,7 +6,7 @@ import { taskChange } from './task-change.ts'
 export const taskHeartbeat = taskChange({
   id: 'task:heartbeat',
   description: 'Renews the lease of a claim.',
-  input: claimantShape,
+  input: () => claimantShape,
   models: false,
   answersWritten: true,
   step: ({ taskId, ...claim }, ctx, context) => heartbeat(taskId, claimantOf(context, claim), ctx),

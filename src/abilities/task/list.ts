@@ -1,6 +1,7 @@
 // task:list: tasks as rows of a list or a tree, oldest first, now or at an earlier position of the feed.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import { filterByStatus, statusFilterSchema } from '../../entities/status-filter.ts'
 import type { Op, Reads, TaskFilter } from '../../ledger/ledger.ts'
 import { requireCursor } from '../../steps/purge.ts'
@@ -11,42 +12,46 @@ import { positionSchema } from '../views/event-view.ts'
 import { type TaskRow, taskRowSchema, toPastRow, toRow } from '../views/task-row.ts'
 import { defaultLimit, taskIdSchema } from './task-input.ts'
 
-const shortText = z.string().trim().min(1).max(500)
+const shortText = once(() => z.string().trim().min(1).max(500))
 
-const inputSchema = z
-  .strictObject({
-    status: statusFilterSchema
-      .optional()
-      .describe('One status or several; `pending`, `running` and `active` stand for groups of statuses.'),
-    type: shortText.optional().describe('Type of work, for tasks with a team.'),
-    parentId: taskIdSchema.nullable().optional().describe('Only direct subtasks of this task; null for roots.'),
-    executor: shortText.optional(),
-    owner: shortText.optional(),
-    tag: shortText.optional(),
-    keyPrefix: shortText.optional().describe('Prefix of the key with which tasks were created.'),
-    text: shortText
-      .optional()
-      .describe('Words that must all occur in the name, goal or description, or a prefix of the id.'),
-    ids: z.array(taskIdSchema).max(1_000).optional(),
-    at: positionSchema
-      .optional()
-      .describe('Return the tasks as of this position of the feed. No other filter than `ids` is allowed with it.'),
-    after: positionSchema.default(0).describe('The `next` of the previous page. Default: from the beginning.'),
-    limit: z.int().min(1).max(5_000).default(defaultLimit),
-  })
-  .refine(
-    ({ at, status, type, parentId, executor, owner, tag, keyPrefix, text }) =>
-      at === undefined ||
-      [status, type, parentId, executor, owner, tag, keyPrefix, text].every((filter) => filter === undefined),
-    {
-      path: ['at'],
-      message: 'with `at` only the filter `ids` is allowed: remove the others',
-    },
-  )
-const { status, parentId, ids, after, limit } = inputSchema.shape
+const inputSchema = once(() =>
+  z
+    .strictObject({
+      status: statusFilterSchema
+        .optional()
+        .describe('One status or several; `pending`, `running` and `active` stand for groups of statuses.'),
+      type: shortText().optional().describe('Type of work, for tasks with a team.'),
+      parentId: taskIdSchema.nullable().optional().describe('Only direct subtasks of this task; null for roots.'),
+      executor: shortText().optional(),
+      owner: shortText().optional(),
+      tag: shortText().optional(),
+      keyPrefix: shortText().optional().describe('Prefix of the key with which tasks were created.'),
+      text: shortText()
+        .optional()
+        .describe('Words that must all occur in the name, goal or description, or a prefix of the id.'),
+      ids: z.array(taskIdSchema).max(1_000).optional(),
+      at: positionSchema()
+        .optional()
+        .describe('Return the tasks as of this position of the feed. No other filter than `ids` is allowed with it.'),
+      after: positionSchema().default(0).describe('The `next` of the previous page. Default: from the beginning.'),
+      limit: z.int().min(1).max(5_000).default(defaultLimit),
+    })
+    .refine(
+      ({ at, status, type, parentId, executor, owner, tag, keyPrefix, text }) =>
+        at === undefined ||
+        [status, type, parentId, executor, owner, tag, keyPrefix, text].every((filter) => filter === undefined),
+      {
+        path: ['at'],
+        message: 'with `at` only the filter `ids` is allowed: remove the others',
+      },
+    ),
+)
 /** The filters that models may use; keys, owners and the past are for programs. */
-const modelFields = { status, parentId, ids, after, limit }
-type ListInput = z.output<typeof inputSchema>
+const modelInputSchema = once(() => {
+  const { status, parentId, ids, after, limit } = inputSchema().shape
+  return z.strictObject({ status, parentId, ids, after, limit })
+})
+type ListInput = z.output<ReturnType<typeof inputSchema>>
 
 function namedIn({ parentId, ids = [] }: ListInput): string[] {
   return [...idsIn(parentId ?? undefined), ...ids]
@@ -60,14 +65,14 @@ export function taskList(host: AbilityHost) {
     id: 'task:list',
     access: 'read',
     description: 'Lists tasks as rows, oldest first, page by page: as of now, or as of a position of the feed.',
-    input: eitherCase(inputSchema, { taskType: 'type' }),
-    modelInput: z.strictObject(modelFields),
+    input: eitherCase(inputSchema(), { taskType: 'type' }),
+    modelInput: modelInputSchema(),
     output: z.object({
-      tasks: z.array(taskRowSchema),
+      tasks: z.array(taskRowSchema()),
       total: z.int().nullable(),
       /** Position for the next page; null on the last. */
-      next: positionSchema.nullable(),
-      seq: positionSchema,
+      next: positionSchema().nullable(),
+      seq: positionSchema(),
     }),
     scope: namedIn,
     handle: (input, { caller }) =>

@@ -23,7 +23,7 @@ export function taskMessages(host: AbilityHost) {
       limit: limitSchema.default(defaultLimit),
     }),
     output: z.object({
-      messages: z.array(ledgerMessageSchema),
+      messages: z.array(ledgerMessageSchema()),
       next: z.number().describe('Position of the last returned message; `after` if there is none.'),
     }),
     scope: ({ taskId }) => [taskId],

@@ -5,6 +5,6 @@ import { taskChange } from './task-change.ts'
 export const taskPause = taskChange({
   id: 'task:pause',
   description: 'Pauses a running task. Its work stops, and completed calls are kept.',
-  input: {},
+  input: () => ({}),
   step: ({ taskId }, ctx) => pause(taskId, ctx),
 })

@@ -5,6 +5,6 @@ import { taskChange } from './task-change.ts'
 export const taskResume = taskChange({
   id: 'task:resume',
   description: 'Resumes a paused task. It continues as soon as a slot is free.',
-  input: {},
+  input: () => ({}),
   step: ({ taskId }, ctx) => resume(taskId, ctx),
 })

@@ -6,7 +6,7 @@ import { nextSchema, taskPage } from './task-page.ts'
 export const taskRuns = taskPage({
   id: 'task:runs',
   description: 'Lists the runs of a task, oldest first, page by page.',
-  output: z.object({ runs: z.array(runSchema), next: nextSchema }),
+  output: z.object({ runs: z.array(runSchema()), next: nextSchema }),
   read: (tx, taskId, after, limit) => tx.run.page(taskId, after, limit),
   positionOf: ({ number }) => number,
   toOutput: (runs, next) => ({ runs, next }),

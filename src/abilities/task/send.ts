@@ -5,19 +5,19 @@ import { requireText } from '../../core/parse.ts'
 import { send } from '../../steps/send.ts'
 import { taskChange } from './task-change.ts'
 
-const { delivery, retry } = sendOptionsSchema().shape
+const sendFields = () => sendOptionsSchema().shape
 
 /** A paused task stores the message and stays paused. A task that has ended refuses it with INVALID_TRANSITION. */
 export const taskSend = taskChange({
   id: 'task:send',
   description: 'Sends a message of the user to a task, which reads it and continues.',
-  input: {
+  input: () => ({
     message: z.string().min(1),
-    delivery: delivery.describe(
+    delivery: sendFields().delivery.describe(
       'When the task reads the message. `steer` (default): before its next step; `followup`: before it ends; `abort`: the task is paused at once.',
     ),
-    retry: retry.describe('Start a new attempt if the task has failed. Default false.'),
-  },
+    retry: sendFields().retry.describe('Start a new attempt if the task has failed. Default false.'),
+  }),
   step: ({ taskId, message, delivery, retry }, ctx, { host, caller }) =>
     send({
       ...ctx,

@@ -5,7 +5,7 @@ import { taskChange } from './task-change.ts'
 export const taskStart = taskChange({
   id: 'task:start',
   description: 'Starts a task that waits to be started. A task without an executor is then worked on by hand.',
-  input: {},
+  input: () => ({}),
   models: false,
   step: ({ taskId }, ctx) => start(taskId, ctx),
 })

@@ -30,8 +30,8 @@ export interface ChangeContext {
 interface ChangeDefinition<Id extends string, S extends Shape> {
   id: Id
   description: string
-  /** Input fields in addition to the task's id and expected version. */
-  input: S
+  /** Makes the input fields in addition to the task's id and expected version. */
+  input: () => S
   /** False: the ability is not offered to models and refuses them. Default true. */
   models?: boolean
   /** Ids of further tasks that the input names. Default: none. */
@@ -51,8 +51,6 @@ export interface Changing<I> {
 /** On the bus it answers with the new status of the task; `change` resolves to the task itself. */
 export function taskChange<const Id extends string, S extends Shape>(definition: ChangeDefinition<Id, S>) {
   const { id, description, models = true, others = () => [] } = definition
-  const input = z.strictObject({ ...verbShape, ...definition.input }) as unknown as InputSchema<S>
-
   async function change(context: ChangeContext, given: Input<S>, ctx: StepContext): Promise<Task> {
     const step = definition.step(given, requestedBy(ctx, context.caller), context)
     const written = await applyTo(context, subjectOf(given), step, others(given))
@@ -65,7 +63,7 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
       id,
       access: 'control',
       description,
-      input,
+      input: z.strictObject({ ...verbShape, ...definition.input() }) as unknown as InputSchema<S>,
       output: taskStateSchema,
       models,
       scope: (given) => [subjectOf(given).taskId, ...others(given as Input<S>)],

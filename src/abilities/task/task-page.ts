@@ -9,7 +9,7 @@ import { requireOwn } from '../own-tasks.ts'
 import { positionSchema } from '../views/event-view.ts'
 import { defaultLimit, taskIdSchema } from './task-input.ts'
 
-export const nextSchema = positionSchema.nullable().describe('Position for the next page; null on the last.')
+export const nextSchema = positionSchema().nullable().describe('Position for the next page; null on the last.')
 
 interface PageDefinition<Id extends string, O extends z.ZodObject, Row> {
   id: Id
@@ -37,7 +37,7 @@ export function taskPage<const Id extends string, O extends z.ZodObject, Row>({
       description,
       input: z.strictObject({
         taskId: taskIdSchema,
-        after: positionSchema.default(0).describe('The `next` of the previous page. Default: from the beginning.'),
+        after: positionSchema().default(0).describe('The `next` of the previous page. Default: from the beginning.'),
         limit: z.int().min(1).max(1_000).default(defaultLimit),
       }),
       output,

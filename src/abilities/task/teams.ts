@@ -1,6 +1,7 @@
 // task:teams: the tasks with teams, latest first.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import { filterByStatus, statusFilterSchema } from '../../entities/status-filter.ts'
 import { listTeams } from '../../team/teams.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -9,12 +10,14 @@ import { eitherCase } from '../key-case.ts'
 import { refuseTasks } from '../own-tasks.ts'
 import { teamTaskSchema } from '../views/team-view.ts'
 
-const inputSchema = z.strictObject({
-  status: statusFilterSchema.optional(),
-  type: z.string().trim().min(1).max(100).optional().describe('Only tasks of this type of work.'),
-  limit: limitSchema.default(20),
-  offset: offsetSchema.default(0),
-})
+const inputSchema = once(() =>
+  z.strictObject({
+    status: statusFilterSchema.optional(),
+    type: z.string().trim().min(1).max(100).optional().describe('Only tasks of this type of work.'),
+    limit: limitSchema().default(20),
+    offset: offsetSchema().default(0),
+  }),
+)
 
 /** Spans all tasks, so it is reserved for people and programs. */
 export function taskTeams(host: AbilityHost) {
@@ -22,8 +25,8 @@ export function taskTeams(host: AbilityHost) {
     id: 'task:teams',
     access: 'read',
     description: 'Lists the tasks with teams, latest first, optionally by status and type of work.',
-    input: eitherCase(inputSchema, { taskType: 'type' }),
-    output: z.object({ tasks: z.array(teamTaskSchema) }),
+    input: eitherCase(inputSchema(), { taskType: 'type' }),
+    output: z.object({ tasks: z.array(teamTaskSchema()) }),
     models: false,
     async handle({ status, ...query }, { caller }) {
       refuseTasks(caller, 'task:teams')

@@ -8,7 +8,7 @@ import { taskIdSchema } from './task-input.ts'
 export const taskUnblock = taskChange({
   id: 'task:unblock',
   description: 'Removes blockers from a task.',
-  input: { blockedBy: z.array(taskIdSchema).min(1).max(10_000) },
+  input: () => ({ blockedBy: z.array(taskIdSchema).min(1).max(10_000) }),
   models: false,
   others: ({ blockedBy }) => blockedBy,
   step: ({ taskId, blockedBy }, ctx, { caller }) => guardUnblock(unblock(taskId, blockedBy, ctx), blockedBy, caller),

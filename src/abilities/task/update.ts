@@ -21,7 +21,7 @@ export const taskUpdate = taskChange({
   id: 'task:update',
   description:
     'Changes the fields of a task: texts, priority, tags, input, policies, dependencies. null removes a value.',
-  input: updateFields(),
+  input: updateFields,
   models: false,
   others: ({ blockedBy = [] }) => blockedBy,
   step: ({ taskId, expectedVersion: _version, ...patch }, ctx, context) => updateStep(taskId, patch, ctx, context),

@@ -2,24 +2,29 @@
 // handler serves all other callers.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import type { Engine } from '../../engine-api.ts'
 import { type AwaitedTask, toAwaitedTask } from '../../entities/awaited-task.ts'
 import { outcomeOf } from '../../entities/task.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { taskIdSchema } from './task-input.ts'
 
-const inputSchema = z.strictObject({
-  taskIds: z.array(taskIdSchema).min(1).max(1_000),
-  mode: z.enum(['all', 'any']).default('all').describe('Wait for all tasks (default), or for the first one.'),
-  timeoutMs: z.number().positive().optional().describe('Time-out in milliseconds.'),
-})
+const inputSchema = once(() =>
+  z.strictObject({
+    taskIds: z.array(taskIdSchema).min(1).max(1_000),
+    mode: z.enum(['all', 'any']).default('all').describe('Wait for all tasks (default), or for the first one.'),
+    timeoutMs: z.number().positive().optional().describe('Time-out in milliseconds.'),
+  }),
+)
 
-const awaitedTaskSchema = z.object({
-  taskId: z.string(),
-  status: z.enum(['completed', 'failed', 'canceled', 'open']),
-  result: z.unknown().optional(),
-  error: z.string().optional(),
-})
+const awaitedTaskSchema = once(() =>
+  z.object({
+    taskId: z.string(),
+    status: z.enum(['completed', 'failed', 'canceled', 'open']),
+    result: z.unknown().optional(),
+    error: z.string().optional(),
+  }),
+)
 
 /** In the order of `taskIds`. @throws ErrandError NOT_FOUND; TIMEOUT; the reason of an aborted signal. */
 export function taskWait(host: AbilityHost) {
@@ -27,8 +32,8 @@ export function taskWait(host: AbilityHost) {
     id: 'task:wait',
     access: 'read',
     description: 'Waits until tasks have ended, and returns their outcomes.',
-    input: inputSchema,
-    output: z.object({ tasks: z.array(awaitedTaskSchema) }),
+    input: inputSchema(),
+    output: z.object({ tasks: z.array(awaitedTaskSchema()) }),
     scope: ({ taskIds }) => taskIds,
     // Waiting twice has no effect.
     onInterrupt: 'rerun',
@@ -38,7 +43,7 @@ export function taskWait(host: AbilityHost) {
 
 async function wait(
   engine: Engine,
-  { taskIds, mode, timeoutMs }: z.output<typeof inputSchema>,
+  { taskIds, mode, timeoutMs }: z.output<ReturnType<typeof inputSchema>>,
   signal: AbortSignal,
 ): Promise<AwaitedTask[]> {
   const enough = new AbortController()

@@ -1,17 +1,22 @@
 // A stored error as surfaces return it.
 import { z } from 'zod'
+import { once } from '../../core/once.ts'
 
-export const storedErrorSchema = z.object({
-  code: z.string(),
-  message: z.string(),
-  details: z.unknown().optional(),
-  /** No retry policy applies. */
-  final: z.literal(true).optional(),
-})
+export const storedErrorSchema = once(() =>
+  z.object({
+    code: z.string(),
+    message: z.string(),
+    details: z.unknown().optional(),
+    /** No retry policy applies. */
+    final: z.literal(true).optional(),
+  }),
+)
 
 /** With the class, the stack and the chain of causes (a `StoredCause`) of what was thrown: for programs and people, not for models. */
-export const thrownErrorSchema = storedErrorSchema.extend({
-  name: z.string().optional(),
-  stack: z.string().optional(),
-  cause: z.unknown().optional(),
-})
+export const thrownErrorSchema = once(() =>
+  storedErrorSchema().extend({
+    name: z.string().optional(),
+    stack: z.string().optional(),
+    cause: z.unknown().optional(),
+  }),
+)

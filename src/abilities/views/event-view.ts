@@ -1,4 +1,5 @@
 // Input and output fields for positions of the feed.
 import { z } from 'zod'
+import { once } from '../../core/once.ts'
 
-export const positionSchema = z.int().min(0)
+export const positionSchema = once(() => z.int().min(0))

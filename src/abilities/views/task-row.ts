@@ -1,44 +1,47 @@
 // A task as a row of a list or a tree, small enough for lists of ten thousand.
 import { z } from 'zod'
+import { once } from '../../core/once.ts'
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import type { TaskAtEvent } from '../../ledger/ledger.ts'
 import { isFree } from '../../machines/readiness.ts'
 
-const brief = z.object({ code: z.string(), message: z.string() })
+const brief = once(() => z.object({ code: z.string(), message: z.string() }))
 
 /** Times are in epoch milliseconds. */
-export const taskRowSchema = z.object({
-  id: z.string(),
-  /** Increases with each new task, never reused. */
-  seq: z.int(),
-  name: z.string(),
-  status: z.enum(taskStatuses),
-  statusReason: z.string().nullable(),
-  /** Queued (waits only for a slot and the end of its last run), or can be claimed. */
-  ready: z.boolean(),
-  /** Waits to be started or resumed. */
-  held: z.boolean(),
-  parentId: z.string().nullable(),
-  executor: z.string().nullable(),
-  group: z.boolean(),
-  priority: z.number(),
-  owner: z.string().nullable(),
-  role: z.string().nullable(),
-  tags: z.array(z.string()),
-  attempt: z.int(),
-  run: z.int(),
-  /** Number of children created so far, deleted ones included. */
-  childCount: z.int(),
-  openBlockers: z.int(),
-  progress: z.object({ fraction: z.number(), note: z.string().nullable() }).nullable(),
-  /** The error of a failed task, its message cut to 500 characters. */
-  error: brief.nullable(),
-  version: z.int(),
-  createdAt: z.number(),
-  updatedAt: z.number(),
-  completedAt: z.number().nullable(),
-})
-export type TaskRow = z.output<typeof taskRowSchema>
+export const taskRowSchema = once(() =>
+  z.object({
+    id: z.string(),
+    /** Increases with each new task, never reused. */
+    seq: z.int(),
+    name: z.string(),
+    status: z.enum(taskStatuses),
+    statusReason: z.string().nullable(),
+    /** Queued (waits only for a slot and the end of its last run), or can be claimed. */
+    ready: z.boolean(),
+    /** Waits to be started or resumed. */
+    held: z.boolean(),
+    parentId: z.string().nullable(),
+    executor: z.string().nullable(),
+    group: z.boolean(),
+    priority: z.number(),
+    owner: z.string().nullable(),
+    role: z.string().nullable(),
+    tags: z.array(z.string()),
+    attempt: z.int(),
+    run: z.int(),
+    /** Number of children created so far, deleted ones included. */
+    childCount: z.int(),
+    openBlockers: z.int(),
+    progress: z.object({ fraction: z.number(), note: z.string().nullable() }).nullable(),
+    /** The error of a failed task, its message cut to 500 characters. */
+    error: brief().nullable(),
+    version: z.int(),
+    createdAt: z.number(),
+    updatedAt: z.number(),
+    completedAt: z.number().nullable(),
+  }),
+)
+export type TaskRow = z.output<ReturnType<typeof taskRowSchema>>
 
 const maxMessageLength = 500
 

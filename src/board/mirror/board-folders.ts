@@ -15,8 +15,8 @@ import type { MirrorReport } from './mirror-report.ts'
  *   KEY_CONFLICT for a folder that belongs to another ledger or board.
  */
 export async function mirrorBoard(engine: object, options: MirrorOptions): Promise<BoardMirror> {
-  const mirror = await import('./mirror-board.ts')
-  return await mirror.mirrorBoard(engine, options)
+  const functions = await import('./folder-functions.ts')
+  return await functions.mirrorBoard(engine, options)
 }
 
 /**
@@ -27,8 +27,8 @@ export async function mirrorBoard(engine: object, options: MirrorOptions): Promi
  * @throws ErrandError INVALID_INPUT for invalid options, a path that is not a folder, a value that is not an engine; NOT_FOUND for an unknown board.
  */
 export async function importBoard(engine: object, options: FolderOptions): Promise<MirrorReport> {
-  const folder = await import('./import-board.ts')
-  return await folder.importBoard(engine, options)
+  const functions = await import('./folder-functions.ts')
+  return await functions.importBoard(engine, options)
 }
 
 /**
@@ -38,6 +38,6 @@ export async function importBoard(engine: object, options: FolderOptions): Promi
  * @throws ErrandError INVALID_INPUT for invalid options, a path that is not a folder, a value that is not an engine; NOT_FOUND for an unknown board.
  */
 export async function exportBoard(engine: object, options: FolderOptions): Promise<MirrorReport> {
-  const folder = await import('./export-board.ts')
-  return await folder.exportBoard(engine, options)
+  const functions = await import('./folder-functions.ts')
+  return await functions.exportBoard(engine, options)
 }

@@ -2,22 +2,25 @@
 // an id; the verdict is stored on the request.
 import { z } from 'zod'
 import { ErrandError } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
 import type { MailRecord } from '../../entities/board.ts'
 import type { Op } from '../../ledger/ledger.ts'
 import type { TeamHost } from '../board-host.ts'
 import { type OutgoingMail, post, verdictSchema } from './mail.ts'
 
 /** A request and its verdict. Times are epoch milliseconds. */
-export const requestSchema = z.object({
-  requestId: z.string(),
-  from: z.string(),
-  to: z.string(),
-  topic: z.string(),
-  body: z.string(),
-  verdict: verdictSchema,
-  sentAt: z.number(),
-})
-type TeamRequest = z.output<typeof requestSchema>
+export const requestSchema = once(() =>
+  z.object({
+    requestId: z.string(),
+    from: z.string(),
+    to: z.string(),
+    topic: z.string(),
+    body: z.string(),
+    verdict: verdictSchema(),
+    sentAt: z.number(),
+  }),
+)
+type TeamRequest = z.output<ReturnType<typeof requestSchema>>
 
 export interface Answer {
   requestId: string

@@ -1,6 +1,7 @@
 // Mail between members of a team. Each name has an inbox on each board. A message is marked as read in the transaction that takes it,
 // so that of two readers with one name only one receives it.
 import { z } from 'zod'
+import { once } from '../../core/once.ts'
 import type { MailRecord } from '../../entities/board.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import type { TeamHost } from '../board-host.ts'
@@ -9,7 +10,7 @@ import { loadBoard } from '../numbering.ts'
 /** Maximum characters per read of an inbox; a single longer message is still returned. */
 const maxText = 262_144
 
-export const verdictSchema = z.enum(['pending', 'approved', 'rejected'])
+export const verdictSchema = once(() => z.enum(['pending', 'approved', 'rejected']))
 
 /** A message. Times are epoch milliseconds. */
 export interface Mail {

@@ -6,6 +6,7 @@ import type { AgentRun, TeamMembership } from '../../agent-run.ts'
 import type { ExecutorTask, Run } from '../../api/executor.ts'
 import { defined } from '../../core/defined.ts'
 import { Failure } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
 import { parse } from '../../core/parse.ts'
 import { untilAborted } from '../../core/signals.ts'
 import { storableText } from '../../core/storable-text.ts'
@@ -87,14 +88,16 @@ function shortened(text: string): string {
 
 // ── team and memory ──
 
-const some = z.array(z.unknown())
-const contextSchema = z.object({
-  objectives: some,
-  agentSummaries: some,
-  activeAgents: z.array(z.object({ agentId: z.string() })),
-  keyFacts: some,
-})
-const briefingSchema = z.object({ text: z.string() })
+const some = once(() => z.array(z.unknown()))
+const contextSchema = once(() =>
+  z.object({
+    objectives: some(),
+    agentSummaries: some(),
+    activeAgents: z.array(z.object({ agentId: z.string() })),
+    keyFacts: some(),
+  }),
+)
+const briefingSchema = once(() => z.object({ text: z.string() }))
 
 /**
  * The other agents of the team, its objectives and its facts so far (conformance S2-046). Empty for an agent alone on a
@@ -102,14 +105,14 @@ const briefingSchema = z.object({ text: z.string() })
  */
 async function teamBriefing(agentRun: AgentRun, place: TeamMembership, signal: AbortSignal): Promise<string> {
   const { taskId, agentId } = place
-  const context = await askMemory(agentRun, 'task:context', { taskId }, contextSchema, signal)
+  const context = await askMemory(agentRun, 'task:context', { taskId }, contextSchema(), signal)
   if (context === undefined || isAlone(context, agentId)) return ''
-  const briefing = await askMemory(agentRun, 'task:context', { taskId, format: 'text' }, briefingSchema, signal)
+  const briefing = await askMemory(agentRun, 'task:context', { taskId, format: 'text' }, briefingSchema(), signal)
   return briefing === undefined ? '' : storableText(`${teamHeading}, as ${agentId}.\n\n${briefing.text}`)
 }
 
 function isAlone(
-  { objectives, agentSummaries, activeAgents, keyFacts }: z.output<typeof contextSchema>,
+  { objectives, agentSummaries, activeAgents, keyFacts }: z.output<ReturnType<typeof contextSchema>>,
   agentId: string,
 ): boolean {
   const others = activeAgents.filter((agent) => agent.agentId !== agentId)
@@ -121,7 +124,7 @@ const maxRecallMs = 10_000
 
 /** What memory recalls for a goal, quoted; empty when there is nothing. Rejects only at the end of the run. */
 async function recall(agentRun: AgentRun, query: string, signal: AbortSignal): Promise<string> {
-  const answer = await askMemory(agentRun, 'mem:retrieve', { query, limit: maxRecalled }, recalledSchema, signal)
+  const answer = await askMemory(agentRun, 'mem:retrieve', { query, limit: maxRecalled }, recalledSchema(), signal)
   return answer === undefined ? '' : recallText(answer)
 }
 

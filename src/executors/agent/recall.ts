@@ -1,6 +1,7 @@
 // What memory recalls, as a model sees it: quoted, with its sources. Anyone may have stated it, so it is treated as
 // data: each statement is one line of JSON, which its content cannot break out of.
 import { z } from 'zod'
+import { once } from '../../core/once.ts'
 import { clipped, storableText } from '../../core/storable-text.ts'
 import { sourceSchema } from '../../entities/source.ts'
 
@@ -13,20 +14,24 @@ const howToRead =
 /** A value of another type is left out: a foreign memory may use a vocabulary of its own. */
 const lenient = <T extends z.ZodType>(schema: T) => schema.optional().catch(undefined)
 
-const pieceSchema = z.object({
-  content: z.string().optional(),
-  text: z.string().optional(),
-  confidence: lenient(z.number()),
-  branch: lenient(z.string()),
-  statedBy: lenient(z.array(sourceSchema)),
-})
-type Piece = z.output<typeof pieceSchema>
+const pieceSchema = once(() =>
+  z.object({
+    content: z.string().optional(),
+    text: z.string().optional(),
+    confidence: lenient(z.number()),
+    branch: lenient(z.string()),
+    statedBy: lenient(z.array(sourceSchema())),
+  }),
+)
+type Piece = z.output<ReturnType<typeof pieceSchema>>
 
 /** Both shapes in which memories answer (conformance C-29). */
-export const recalledSchema = z.object({
-  chunks: z.array(pieceSchema).optional(),
-  nodes: z.array(pieceSchema).optional(),
-})
+export const recalledSchema = once(() =>
+  z.object({
+    chunks: z.array(pieceSchema()).optional(),
+    nodes: z.array(pieceSchema()).optional(),
+  }),
+)
 
 /**
  * Maximum characters of one statement, of a name, and of all together: more would leave the model no room for its work.
@@ -35,7 +40,7 @@ const maxLengths = { statement: 8_000, name: 200, all: 50_000 }
 const maxSources = 5
 
 /** The statements under their heading; empty when there are none. */
-export function recallText({ chunks, nodes }: z.output<typeof recalledSchema>): string {
+export function recallText({ chunks, nodes }: z.output<ReturnType<typeof recalledSchema>>): string {
   const quoted: string[] = []
   let left = maxLengths.all
   for (const piece of chunks ?? nodes ?? []) {

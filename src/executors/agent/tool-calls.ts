@@ -129,7 +129,7 @@ export class ToolCalls {
   }
 
   async #askUser(call: StepCall, given: unknown): Promise<void> {
-    return this.#awaited(call, askUserSchema, given, ({ question, options }) =>
+    return this.#awaited(call, askUserSchema(), given, ({ question, options }) =>
       this.#run.ask(question, options === undefined ? { type: 'string' } : { enum: options }, {
         key: `ask:${call.key}`,
       }),
@@ -137,7 +137,7 @@ export class ToolCalls {
   }
 
   async #waitForTasks(call: StepCall, given: unknown): Promise<void> {
-    return this.#awaited(call, waitForTasksSchema, given, ({ taskIds, mode, timeoutMs }) =>
+    return this.#awaited(call, waitForTasksSchema(), given, ({ taskIds, mode, timeoutMs }) =>
       this.#agentRun.waitFor(taskIds ?? null, {
         key: `wait:${call.key}`,
         mode,

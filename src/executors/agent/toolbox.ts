@@ -6,22 +6,31 @@ import type { ParsedAgentOptions } from '../../api/options.ts'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { type ToolDefinition, toolTable } from '../../bus/tool-names.ts'
+import { once } from '../../core/once.ts'
 
 export const askUser = 'ask_user'
 export const waitForTasks = 'wait_for_tasks'
 /** An ability for other callers; a model that calls it waits as with its own tool. */
 const waitAbility = 'task:wait'
 
-export const askUserSchema = z.strictObject({
-  question: z.string().trim().min(1).describe('What to ask, in full.'),
-  options: z.array(z.string()).min(1).optional().describe('The answers to choose from, if only these will do.'),
-})
+export const askUserSchema = once(() =>
+  z.strictObject({
+    question: z.string().trim().min(1).describe('The complete question.'),
+    options: z.array(z.string()).min(1).optional().describe('The answers to choose from, if no other is accepted.'),
+  }),
+)
 
-export const waitForTasksSchema = z.strictObject({
-  taskIds: z.array(z.string().min(1)).min(1).optional().describe('Ids of subtasks. Default: all that this task has.'),
-  mode: z.enum(['all', 'any']).default('all').describe('Wait for each of them, or for the first.'),
-  timeoutMs: z.number().positive().optional().describe('Give up after so many milliseconds.'),
-})
+export const waitForTasksSchema = once(() =>
+  z.strictObject({
+    taskIds: z
+      .array(z.string().min(1))
+      .min(1)
+      .optional()
+      .describe('Ids of subtasks. Default: all subtasks of this task.'),
+    mode: z.enum(['all', 'any']).default('all').describe('Wait for all of them (default), or for the first one.'),
+    timeoutMs: z.number().positive().optional().describe('Time-out in milliseconds. Default: none.'),
+  }),
+)
 
 /** What a tool name of a model resolves to. */
 export type Tool =
@@ -67,7 +76,7 @@ export function toolbox(
       const all = (name: string) => toolTable(bus.abilities(), reserved).abilityOf(name)
       return {
         definitions: [
-          ...builtIns,
+          ...builtIns(),
           ...own.definitions.filter(({ function: { name } }) => own.abilityOf(name) !== waitAbility),
         ],
         abilityOf: (name) => (reserved.includes(name) ? name : (own.abilityOf(name) ?? all(name) ?? name)),
@@ -86,7 +95,11 @@ function builtIn(name: string, description: string, schema: z.ZodType): ToolDefi
   return { type: 'function', function: { name, description, parameters } }
 }
 
-const builtIns: readonly ToolDefinition[] = [
-  builtIn(askUser, 'Asks the user and waits for the answer. Only when you cannot go on without it.', askUserSchema),
-  builtIn(waitForTasks, 'Waits until subtasks have ended, and gives what they came to.', waitForTasksSchema),
-]
+const builtIns = once((): readonly ToolDefinition[] => [
+  builtIn(
+    askUser,
+    'Asks the user a question and waits for the answer. Use it only if you cannot continue without the answer.',
+    askUserSchema(),
+  ),
+  builtIn(waitForTasks, 'Waits until subtasks have ended, and returns their outcomes.', waitForTasksSchema()),
+])

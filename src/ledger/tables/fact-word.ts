@@ -1,6 +1,6 @@
 // The facts in which a word is found: looks up the facts that may be alike without reading all. Two alike texts share so many words that a
 // few of one, preferably the rarest, find the other (`probeCount`).
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../core/sha256.ts'
 import { minShared, probeCount, similarSizes } from '../../entities/fact-tokens.ts'
 import type { Op } from '../ledger.ts'
 import { change, column, listed, rows, type StatementCompiler, sql } from '../statement.ts'
@@ -30,7 +30,7 @@ export interface FactWords {
 
 /** The key of a text in an index: itself, or a digest of a long one, because an index entry of PostgreSQL holds at most 2,700 bytes. */
 export function indexKey(text: string): string {
-  return text.length <= 100 ? text : createHash('sha256').update(text).digest('hex')
+  return text.length <= 100 ? text : sha256(text)
 }
 
 const keysOf = (words: readonly string[]): string => JSON.stringify(words.map(indexKey))

@@ -6,6 +6,7 @@ import { didYouMean } from '../../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../../core/errors.ts'
 import { messageOf } from '../../core/stored-error.ts'
 import { findLedger } from '../../ledger/find-ledger.ts'
+import { shownLedger } from '../../ledger/open-ledger.ts'
 import { misuse } from '../../terminal/arguments.ts'
 import { type CommandIo, note } from '../../terminal/io.ts'
 
@@ -89,7 +90,7 @@ export function realLedger(ledger: string, cwd: string): string {
   return join(realpathSync(folder), ...missing, basename(ledger))
 }
 
-/** `--ledger FILE` for suggested commands, when the user gave it. */
+/** `--ledger FILE` for suggested commands, when the user gave it. The password of a server is left out. */
 export function ledgerFlagOf({ ledger }: { ledger?: string | undefined }): string[] {
-  return ledger === undefined ? [] : ['--ledger', ledger]
+  return ledger === undefined ? [] : ['--ledger', shownLedger(ledger)]
 }

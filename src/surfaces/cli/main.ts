@@ -7,6 +7,7 @@ import { packageVersion } from '../../core/package-folder.ts'
 import { parseArguments } from '../../terminal/arguments.ts'
 import { exitCodeOf, exitCodes } from '../../terminal/exit-code.ts'
 import { type CommandIo, note, noteRefusal, print } from '../../terminal/io.ts'
+import { wrapIndented } from '../../terminal/terminal-text.ts'
 import { helpFor, overview } from './help.ts'
 import type { Verb, VerbTable } from './verb.ts'
 import { verbs } from './verbs.ts'
@@ -30,7 +31,7 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
     case 'help':
     case '--help':
     case '-h':
-      print(io, args.length > 0 ? helpFor(await find(args)) : overview())
+      printHelp(io, args.length > 0 ? helpFor(await find(args)) : overview())
       return exitCodes.done
     case 'version':
     case '--version':
@@ -59,10 +60,16 @@ async function call(verb: Verb, args: string[], io: CommandIo): Promise<number> 
 async function run(verb: Verb, args: string[], io: CommandIo): Promise<number> {
   const parsed = parseArguments(verb.usage, args, verb.options ?? {}, verb.positionals)
   if (parsed.values.help) {
-    print(io, helpFor(verb))
+    printHelp(io, helpFor(verb))
     return exitCodes.done
   }
   return (await verb.run(io, parsed, verbs)) ?? exitCodes.done
+}
+
+/** At a terminal, long lines break between words. */
+function printHelp(io: CommandIo, text: string): void {
+  const { isTTY, columns } = io.stdout
+  print(io, isTTY && columns !== undefined ? wrapIndented(text, columns) : text)
 }
 
 async function runSilently(verb: Verb, args: string[], io: CommandIo): Promise<number> {

@@ -4,7 +4,8 @@ import type { ClaimToken } from '../../engine-api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { type FlagsOf, misuse, texts, wholeNumber } from '../../terminal/arguments.ts'
 import type { CommandIo } from '../../terminal/io.ts'
-import { shortId, taskLabel } from '../../terminal/task-labels.ts'
+import { shellCommand } from '../../terminal/shell-quote.ts'
+import { taskLabel, taskNumber } from '../../terminal/task-labels.ts'
 import { rewording, type Wordings } from './rewording.ts'
 
 export const ownerOptions = texts('as', 'fence')
@@ -80,7 +81,8 @@ function staleText(task: Task, { owner, fence }: ClaimToken, details: Record<str
     typeof details['owner'] === 'string'
       ? `${details['owner']} has claimed it since (claim ${String(details['fence'])})`
       : 'it was released or its lease is over, and the task is unclaimed'
-  const claim = (how: string) => (isSettled(task.status) ? '' : ` "errand claim ${shortId(task.id)}" claims it${how}.`)
+  const claim = (how: string) =>
+    isSettled(task.status) ? '' : ` "${shellCommand('errand', 'claim', taskNumber(task))}" claims it${how}.`
   if (fence !== undefined && fence <= Number(details['fence']))
     return `The claim of ${owner} (number ${fence}) on ${taskLabel(task)} is no longer valid: ${now}.${claim(' again')}`
   // Without a number, or with a number that was never given out, there may never have been such a claim.

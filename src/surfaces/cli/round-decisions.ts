@@ -5,7 +5,7 @@ import { isGoal } from '../../plans/plan.ts'
 import type { Decision, KnownTask } from '../../plans/round.ts'
 import { shellCommand } from '../../terminal/shell-quote.ts'
 import { formatTable } from '../../terminal/table.ts'
-import { stateLabel } from '../../terminal/task-labels.ts'
+import { stateLabel, taskNumber } from '../../terminal/task-labels.ts'
 
 /** A table of what a run would do with each task, in an order in which they could run. */
 export function describeDecisions(decisions: readonly Decision[]): string[] {
@@ -28,7 +28,7 @@ function verbFor({ action, task, known, changed, needed }: Decision): string {
   if (action === 'create') return needed ? 'create' : 'hold'
   if (action !== 'keep') return action
   if (known === undefined || isSettled(known.task.status) || known.task.status === 'working') return 'leave'
-  return changed && task.spec.executor !== 'agent' ? 'update' : 'go on'
+  return changed && task.spec.executor !== 'agent' ? 'update' : 'continue'
 }
 
 const standing: Readonly<Record<TaskStatus, string>> = {
@@ -70,19 +70,21 @@ function noteOn({ task, known, action, changed, needed }: Decision): string[] {
     case 'completed':
       return changed ? [`"${task.path}" was changed after it completed. Its result stays; ${redo} runs it again.`] : []
     case 'canceled':
-      return needed ? [`"${task.path}" was canceled and stays so; ${redo} runs it again.`] : []
+      return needed ? [`"${task.path}" was canceled and stays canceled; ${redo} runs it again.`] : []
     case 'working':
       return changed
-        ? [`"${task.path}" is working by its old definition. If it fails, run the plan again to give it the new one.`]
+        ? [
+            `"${task.path}" is working with its old definition. If it fails, run the plan again: then it gets the new one.`,
+          ]
         : []
     default:
       return changed && isGoal(task)
-        ? [`"${task.path}" has begun with its old definition and keeps it: its conversation contains it.`]
+        ? [`"${task.path}" keeps its old definition, which is part of its conversation.`]
         : []
   }
 }
 
 function noteOnLeftover({ task, mark }: KnownTask, ledgerFlag: readonly string[]): string {
-  const command = shellCommand('errand', 'cancel', task.id, ...ledgerFlag)
+  const command = shellCommand('errand', 'cancel', taskNumber(task), ...ledgerFlag)
   return `"${mark.path}" is no longer in the plan but still ${stateLabel(task)}; "${command}" cancels it.`
 }

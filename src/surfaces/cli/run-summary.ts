@@ -5,7 +5,7 @@ import { markOf } from '../../plans/round.ts'
 import { answerChoices } from '../../terminal/answer-text.ts'
 import { createPaint, type Paint } from '../../terminal/paint.ts'
 import { shellCommand } from '../../terminal/shell-quote.ts'
-import { endReason, shortId, stateLabel } from '../../terminal/task-labels.ts'
+import { endReason, stateLabel, taskNumber } from '../../terminal/task-labels.ts'
 import { cleanLine, cleanText, firstLine } from '../../terminal/terminal-text.ts'
 
 export interface SummaryOptions {
@@ -83,12 +83,12 @@ function answerPlaceholder(schema: unknown): string {
 
 function commandWith(ledgerFlag: string[]) {
   return (verb: string, task: Task, ...rest: string[]) =>
-    `    ${shellCommand('errand', verb, shortId(task.id), ...rest, ...ledgerFlag)}`
+    `    ${shellCommand('errand', verb, taskNumber(task), ...rest, ...ledgerFlag)}`
 }
 
 /** `collect/lines (#4)`: the path in the plan, and the number that every verb takes. */
 function planLabel(task: Task): string {
-  return `${cleanLine(markOf(task)?.path ?? task.name)} (#${task.seq})`
+  return `${cleanLine(markOf(task)?.path ?? task.name)} (${taskNumber(task)})`
 }
 
 /** The last lines of a task's output, or of its answer. */

@@ -1,5 +1,5 @@
 // Decides whether a request is served, before its body is read: host and origin, credentials, rate limits, tenant.
-import type { Caller } from '../../bus/caller.ts'
+import { type Caller, checkedCaller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
 import type { Credentials } from '../../web/credentials.ts'
 import { addressOf, type Peer } from '../../web/node-listener.ts'
@@ -8,6 +8,7 @@ import { callerOf, limitKeyOf, type Principal } from '../../web/principal.ts'
 import { Refusal, retryAfter, unauthenticated } from '../../web/problem.ts'
 import { RateLimit } from '../../web/rate-limit.ts'
 import { refuseRequest } from '../../web/request-guard.ts'
+import type { ServedRequest } from '../../web/served-request.ts'
 import { type EngineSource, tenantNotServed } from '../../web/tenants.ts'
 import { isPreflight } from './cors.ts'
 import type { CheckedHttpOptions, HttpEngine } from './http-options.ts'
@@ -29,6 +30,8 @@ export class Admission {
   readonly #credentials: Credentials
   readonly #rate: RateLimit | undefined
   readonly #requests: OpenLimit
+  /** The token has one principal for all of its requests. */
+  readonly #callers = new WeakMap<Principal, Caller>()
 
   constructor(source: EngineSource<HttpEngine>, options: CheckedHttpOptions, credentials: Credentials) {
     this.#source = source
@@ -43,7 +46,7 @@ export class Admission {
    * @throws Refusal 401, 403, 429; ErrandError ENGINE_CLOSED
    */
   async admit(
-    request: Request,
+    request: ServedRequest,
     peer: Peer | undefined,
     onAnswered: { release: () => void },
   ): Promise<Admitted | undefined> {
@@ -65,8 +68,16 @@ export class Admission {
     if (!isServed(engine)) {
       throw new ErrandError('ENGINE_CLOSED', 'The engine is closed. Its tasks are still in its ledger.')
     }
-    const caller = { ...callerOf(principal, 'http'), maxTasksPerCall: this.#options.maxTasksPerRequest }
-    return { bus: engine.bus, principal, caller, limitKey }
+    return { bus: engine.bus, principal, caller: this.#callerOf(principal), limitKey }
+  }
+
+  #callerOf(principal: Principal): Caller {
+    const known = this.#callers.get(principal)
+    if (known !== undefined) return known
+    const { maxTasksPerRequest: maxTasksPerCall } = this.#options
+    const caller = checkedCaller({ ...callerOf(principal, 'http'), maxTasksPerCall })
+    this.#callers.set(principal, caller)
+    return caller
   }
 }
 

@@ -1,8 +1,10 @@
 // Serves the abilities of an engine over HTTP, as one function from requests to responses. Requests are validated in a fixed order
 // before the body is read: host and origin, credentials, rate limit, route.
 import { parse } from '../../core/parse.ts'
+import { toResponse } from '../../web/answer.ts'
 import { Credentials } from '../../web/credentials.ts'
-import type { Peer } from '../../web/node-listener.ts'
+import { isServedBy, type Peer } from '../../web/node-listener.ts'
+import { FetchedRequest } from '../../web/served-request.ts'
 import { EngineSource, type TenantEngines } from '../../web/tenants.ts'
 import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from './http-options.ts'
 import { HttpService } from './http-service.ts'
@@ -38,15 +40,18 @@ export interface HttpHandler extends TenantHttpHandler {
  * @example
  * const http = createHttp({ engineFor: (tenant) => engines.get(tenant) }, { authenticate })
  *
- * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT. If the package hono is not installed, every request is answered with 501
- *   NOT_OFFERED, which names it.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT
  */
 export function createHttp(engine: HttpEngine, options: HttpOptions): HttpHandler
 export function createHttp(engines: TenantEngines<HttpEngine>, options: HttpOptions): TenantHttpHandler
 export function createHttp(engines: HttpEngine | TenantEngines<HttpEngine>, options: HttpOptions): TenantHttpHandler {
   const source = new EngineSource(engines, 'createHttp')
   const checked = parse(httpOptionsSchema, options, 'createHttp')
-  const handler = createHandler(source, checked, credentialsOf(source, checked))
+  const service = new HttpService(source, checked, credentialsOf(source, checked))
+  const fetch = async (request: Request, peer?: Peer): Promise<Response> =>
+    toResponse(await service.answer(new FetchedRequest(request), peer))
+  isServedBy(fetch, (request, peer) => service.answer(request, peer))
+  const handler = Object.assign(fetch, { fetch, close: async () => service.close() })
   if ('engineFor' in engines) return handler
   return Object.assign(handler, {
     openapi: () => openApiDocument(engines.bus.abilities(), checked.basePath),
@@ -59,14 +64,4 @@ export function credentialsOf(
   { authenticate, token, clock }: CheckedHttpOptions,
 ): Credentials {
   return new Credentials({ authenticate, token, clock, hasTenants })
-}
-
-export function createHandler(
-  source: EngineSource<HttpEngine>,
-  options: CheckedHttpOptions,
-  credentials: Credentials,
-): TenantHttpHandler {
-  const service = new HttpService(source, options, credentials)
-  const fetch = (request: Request, peer?: Peer): Promise<Response> => service.answer(request, peer)
-  return Object.assign(fetch, { fetch, close: async () => service.close() })
 }

@@ -1,20 +1,20 @@
-// Routes admitted requests to abilities and turns their results, streams and errors into responses.
-import type { Context, Hono } from 'hono'
+// Routes admitted requests to abilities and turns their results, streams and errors into answers.
 import { keyPrefixes } from '../../abilities/task/keys.ts'
 import type { Ability } from '../../bus/ability.ts'
 import { mayCall } from '../../bus/capabilities.ts'
 import { hasField } from '../../bus/json-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
+import type { Answer } from '../../web/answer.ts'
 import type { Credentials } from '../../web/credentials.ts'
 import type { Peer } from '../../web/node-listener.ts'
 import { methodNotAllowed, problemAnswer, problemOf, Refusal, refusedHeader } from '../../web/problem.ts'
+import type { ServedRequest } from '../../web/served-request.ts'
 import type { EngineSource } from '../../web/tenants.ts'
 import { Admission, type Admitted } from './admission.ts'
 import { withCors } from './cors.ts'
 import { docsPage, docsPolicy } from './docs-page.ts'
 import type { CheckedHttpOptions, HttpEngine } from './http-options.ts'
-import { fingerprintOf, otherRequest, StoredResponses } from './idempotency.ts'
-import { loadHono } from './load-hono.ts'
+import { fingerprintOf, otherRequest, StoredAnswers } from './idempotency.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi.ts'
 import {
   bodyOf,
@@ -26,51 +26,55 @@ import {
   withFields,
   withVersion,
 } from './request-input.ts'
+import { Router } from './router.ts'
 import { type Route, routes, takesBody } from './routes.ts'
 import { EventStreams } from './sse.ts'
 import { shapeOf } from './stream-shapes.ts'
 
 type Bus = HttpEngine['bus']
 
-/** Values attached to a request while it is answered. */
-interface Env {
-  Bindings: {
-    peer: Peer | undefined
-    /** Releases the slot of the request. */
-    onAnswered: { release: () => void }
-  }
-  Variables: { client: Admitted }
+/** A request that is admitted and has a route. */
+interface Asked {
+  request: ServedRequest
+  /** Below the base path. */
+  path: string
+  /** The values of the names in the path of the route. */
+  params: Readonly<Record<string, string>>
+  client: Admitted
 }
+
+type Handler = (asked: Asked) => Answer | Promise<Answer>
 
 export class HttpService {
   readonly #options: CheckedHttpOptions
   readonly #admission: Admission
   readonly #streams: EventStreams
-  /** Stored responses for each engine, as long as the program keeps it, so that tenants cannot read or evict those of others. */
-  readonly #stored = new WeakMap<Bus, StoredResponses>()
-  #app: Promise<Hono<Env>> | undefined
+  readonly #router: Router<Handler>
+  /** Stored answers for each engine, as long as the program keeps it, so that tenants cannot read or evict those of others. */
+  readonly #stored = new WeakMap<Bus, StoredAnswers>()
   #closed = false
 
   constructor(source: EngineSource<HttpEngine>, options: CheckedHttpOptions, credentials: Credentials) {
     this.#options = options
     this.#admission = new Admission(source, options, credentials)
     this.#streams = new EventStreams(options)
+    this.#router = this.#routed()
   }
 
-  async answer(request: Request, peer: Peer | undefined): Promise<Response> {
-    let response: Response
+  async answer(request: ServedRequest, peer: Peer | undefined): Promise<Answer> {
+    let answer: Answer
     const onAnswered = { release: () => {} }
     try {
-      this.#app ??= this.#routed()
-      response = await (await this.#app).fetch(request, { peer, onAnswered })
+      answer = await this.#answer(request, peer, onAnswered)
     } catch (error) {
-      response = this.#problem(error, request)
+      answer = this.#problem(error, request)
     } finally {
       onAnswered.release()
     }
-    response.headers.set('x-content-type-options', 'nosniff')
-    if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store')
-    return withCors(request, response, this.#options.allowedOrigins)
+    if (request.method === 'HEAD') answer.body = null
+    answer.headers['x-content-type-options'] = 'nosniff'
+    answer.headers['cache-control'] ??= 'no-store'
+    return withCors(request, answer, this.#options.allowedOrigins)
   }
 
   close(): void {
@@ -78,119 +82,113 @@ export class HttpService {
     this.#streams.endAll()
   }
 
-  async #routed(): Promise<Hono<Env>> {
-    const { Hono } = await loadHono()
-    const app = new Hono<Env>({ getPath: ({ url }) => this.#pathOf(url) })
-    app.onError((error, context) => this.#problem(error, context.req.raw))
-    app.notFound(() => {
+  async #answer(request: ServedRequest, peer: Peer | undefined, onAnswered: { release: () => void }): Promise<Answer> {
+    if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The server is closing.')
+    const client = await this.#admission.admit(request, peer, onAnswered)
+    if (client === undefined) return { status: 204, headers: {}, body: null }
+    const path = this.#pathOf(request.url)
+    const found = this.#router.find(path)
+    if (found === undefined) {
       throw new Refusal('NOT_FOUND', 'There is no route at this path. GET /docs lists the routes.')
-    })
-    app.use(async (context, next) => {
-      if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The server is closing.')
-      const { peer, onAnswered } = context.env
-      const admitted = await this.#admission.admit(context.req.raw, peer, onAnswered)
-      if (admitted === undefined) return new Response(null, { status: 204 })
-      context.set('client', admitted)
-      await next()
-      return undefined
-    })
-    for (const route of routes) app.on(route.method, honoPath(route.path), (context) => this.#serve(route, context))
-    app.get('/abilities', (context) => context.json({ abilities: abilitiesFor(context.var.client).map(toListed) }))
-    app.post('/abilities/:abilityId', (context) => this.#serveAbility(context))
-    app.get('/openapi.json', (context) => context.json(this.#documentFor(context.var.client)))
-    app.get('/docs', (context) =>
-      context.html(docsPage(this.#documentFor(context.var.client)), 200, { 'content-security-policy': docsPolicy }),
-    )
-    for (const [path, methods] of methodsByPath()) {
-      app.all(honoPath(path), () => {
-        throw methodNotAllowed(methods)
-      })
     }
-    return app
+    const { method } = request
+    const handler = found.handlers.get(method === 'HEAD' ? 'GET' : method)
+    if (handler === undefined) throw methodNotAllowed([...found.handlers.keys()])
+    return handler({ request, path, params: found.params, client })
   }
 
-  #pathOf(url: string): string {
-    const { pathname } = new URL(url)
+  #routed(): Router<Handler> {
+    const router = new Router<Handler>()
+    for (const route of routes) router.add(route.method, route.path, (asked) => this.#serve(route, asked))
+    router.add('GET', '/abilities', ({ client }) => jsonAnswer({ abilities: abilitiesFor(client).map(toListed) }))
+    router.add('POST', '/abilities/{abilityId}', (asked) => this.#serveAbility(asked))
+    router.add('GET', '/openapi.json', ({ client }) => jsonAnswer(this.#documentFor(client)))
+    router.add('GET', '/docs', ({ client }) => ({
+      status: 200,
+      headers: { 'content-type': 'text/html; charset=UTF-8', 'content-security-policy': docsPolicy },
+      body: docsPage(this.#documentFor(client)),
+    }))
+    return router
+  }
+
+  #pathOf({ pathname }: URL): string {
     const { basePath } = this.#options
     // The server in front may have removed the prefix already.
     const isBelow = basePath !== '' && (pathname === basePath || pathname.startsWith(`${basePath}/`))
     return isBelow ? pathname.slice(basePath.length) || '/' : pathname
   }
 
-  async #serve(route: Route, context: Context<Env>): Promise<Response> {
-    const ability = context.var.client.bus.get(route.ability)
+  async #serve(route: Route, asked: Asked): Promise<Answer> {
+    const { request, client } = asked
+    const ability = client.bus.get(route.ability)
     if (ability === undefined) throw new Refusal('NOT_FOUND', `This engine does not offer ${route.ability}.`)
     const { inputSchema } = ability
-    const request = context.req.raw
-    const query = new URL(request.url).searchParams
-    const fromPath = fieldsOf(new URLSearchParams(context.req.param()), inputSchema)
+    const query = request.url.searchParams
+    const fromPath = fieldsOf(Object.entries(asked.params), inputSchema)
     const hasBody = takesBody(route)
     if (hasBody) refuseQuery(query)
     else await refuseBody(request)
     const given = hasBody ? await bodyOf(request, this.#options.bodyLimitBytes) : fieldsOf(query, inputSchema)
     const input = withVersion(withFields(given, fromPath, 'the path'), request.headers, inputSchema)
-    if (route.streams) return this.#stream(ability, input, context)
-    if (route.creates) return this.#create(ability, input, context, route)
-    const call = () => this.#call(ability.id, input, context, { route })
-    return hasBody ? this.#once(context, input, call) : call()
+    if (route.streams) return this.#stream(ability, input, asked)
+    if (route.creates) return this.#create(ability, input, asked, route)
+    const call = () => this.#call(ability.id, input, asked, { route })
+    return hasBody ? this.#once(asked, input, call) : call()
   }
 
-  async #serveAbility(context: Context<Env>): Promise<Response> {
-    const abilityId = context.req.param('abilityId') as string
-    const request = context.req.raw
-    refuseQuery(new URL(request.url).searchParams)
-    const ability = context.var.client.bus.get(abilityId)
+  async #serveAbility(asked: Asked): Promise<Answer> {
+    const { request, params, client } = asked
+    const abilityId = params['abilityId'] as string
+    refuseQuery(request.url.searchParams)
+    const ability = client.bus.get(abilityId)
     const body = await bodyOf(request, this.#options.bodyLimitBytes)
     const input = withVersion(body, request.headers, ability?.inputSchema ?? {})
-    if (ability?.isStream) return this.#stream(ability, input, context)
+    if (ability?.isStream) return this.#stream(ability, input, asked)
     // For an unknown id, the bus suggests the nearest one.
-    return this.#once(context, input, () => this.#call(abilityId, input, context))
+    return this.#once(asked, input, () => this.#call(abilityId, input, asked))
   }
 
   async #call(
     abilityId: string,
     input: unknown,
-    context: Context<Env>,
+    { request, client: { bus, caller } }: Asked,
     { route, identity }: { route?: Route; identity?: string } = {},
-  ): Promise<Response> {
-    const { bus, caller } = context.var.client
-    const output = await bus.call(abilityId, input, { caller, identity, signal: context.req.raw.signal })
+  ): Promise<Answer> {
+    const output = await bus.call(abilityId, input, { caller, identity, signal: request.signal })
     return this.#toAnswer(output, route)
   }
 
   /** `Idempotency-Key` of a creation is permanent: the ledger stores it as the key of the task. */
-  async #create(ability: Ability, input: unknown, context: Context<Env>, route: Route): Promise<Response> {
-    const key = idempotencyKeyOf(context.req.raw.headers)
-    if (key === undefined) return this.#call(ability.id, input, context, { route })
-    const { owner, taskId } = context.var.client.caller
+  async #create(ability: Ability, input: unknown, asked: Asked, route: Route): Promise<Answer> {
+    const key = idempotencyKeyOf(asked.request.headers)
+    if (key === undefined) return this.#call(ability.id, input, asked, { route })
+    const { owner, taskId } = asked.client.caller
     const identity = `${keyPrefixes.http}${encodeURIComponent(owner ?? taskId ?? '')}:${key}`
     if (typeof input === 'object' && input !== null && 'key' in input) {
       throw refusedHeader('idempotency-key', 'Send either `key` or the header Idempotency-Key, not both.')
     }
     try {
-      return await this.#call(ability.id, input, context, { route, identity })
+      return await this.#call(ability.id, input, asked, { route, identity })
     } catch (error) {
       if (ErrandError.isInstance(error) && error.code === 'KEY_CONFLICT') throw otherRequest()
       throw error
     }
   }
 
-  /** Runs the request once per key and repeats its response, refusals included. */
-  async #once(context: Context<Env>, input: unknown, answer: () => Promise<Response>): Promise<Response> {
-    const request = context.req.raw
+  /** Runs the request once per key and repeats its answer, refusals included. */
+  async #once({ request, path, client }: Asked, input: unknown, answer: () => Promise<Answer>): Promise<Answer> {
     const key = idempotencyKeyOf(request.headers)
     if (key === undefined) return answer()
-    const fingerprint = fingerprintOf(request.method, context.req.path, input)
-    // A stored response is only repeated to the same principal.
-    const whose = JSON.stringify([context.var.client.principal, key])
-    return this.#storedOf(context.var.client.bus).once(whose, fingerprint, () =>
+    const fingerprint = fingerprintOf(request.method, path, input)
+    // A stored answer is only repeated to the same principal.
+    const whose = JSON.stringify([client.principal, key])
+    return this.#storedOf(client.bus).once(whose, fingerprint, () =>
       answer().catch((error: unknown) => this.#problem(error, request)),
     )
   }
 
-  async #stream(ability: Ability, given: unknown, context: Context<Env>): Promise<Response> {
-    const request = context.req.raw
-    const { bus, caller } = context.var.client
+  async #stream(ability: Ability, given: unknown, { request, client }: Asked): Promise<Answer> {
+    const { bus, caller } = client
     if (request.headers.has('idempotency-key')) {
       throw refusedHeader(
         'idempotency-key',
@@ -203,7 +201,7 @@ export class HttpService {
     const source: string = shape.batches?.ability ?? ability.id
     return this.#streams.answer({
       request,
-      limitKey: context.var.client.limitKey,
+      limitKey: client.limitKey,
       shape,
       lastId,
       open: (signal) => bus.stream(source, input, { caller, signal }) as AsyncGenerator<unknown, void, undefined>,
@@ -211,19 +209,19 @@ export class HttpService {
     })
   }
 
-  #toAnswer(output: unknown, route: Route | undefined): Response {
-    const version = route === undefined ? undefined : versionOf(output)
-    const taskId = (output as { taskId?: unknown } | null)?.taskId
-    const headers = {
-      'content-type': 'application/json',
-      ...(version === undefined ? {} : { etag: `"${version}"` }),
-      ...(route?.creates ? { location: `${this.#options.basePath}/tasks/${encodeURIComponent(String(taskId))}` } : {}),
-    }
-    return new Response(JSON.stringify(output) ?? 'null', { status: route?.creates ? 201 : 200, headers })
+  #toAnswer(output: unknown, route: Route | undefined): Answer {
+    const answer = jsonAnswer(output)
+    if (route === undefined) return answer
+    const version = versionOf(output)
+    if (version !== undefined) answer.headers['etag'] = `"${version}"`
+    if (!route.creates) return answer
+    const { taskId } = output as { taskId: string }
+    answer.headers['location'] = `${this.#options.basePath}/tasks/${encodeURIComponent(taskId)}`
+    return { ...answer, status: 201 }
   }
 
-  #storedOf(bus: Bus): StoredResponses {
-    const stored = this.#stored.get(bus) ?? new StoredResponses(this.#options.clock)
+  #storedOf(bus: Bus): StoredAnswers {
+    const stored = this.#stored.get(bus) ?? new StoredAnswers(this.#options.clock)
     this.#stored.set(bus, stored)
     return stored
   }
@@ -233,7 +231,7 @@ export class HttpService {
     return openApiDocument(abilitiesFor(client), this.#options.basePath)
   }
 
-  #problem(thrown: unknown, request: Request): Response {
+  #problem(thrown: unknown, request: ServedRequest): Answer {
     return problemAnswer(thrown, isReleased(thrown, request) ? () => {} : this.#options.onError)
   }
 }
@@ -246,19 +244,12 @@ function toListed({ id, description, isStream, access, inputSchema, outputSchema
   return { id, description, isStream, access, inputSchema, outputSchema }
 }
 
-function honoPath(path: string): string {
-  return path.replaceAll(/\{(\w+)\}/g, ':$1')
-}
-
-function methodsByPath(): Map<string, string[]> {
-  const own = ['/abilities', '/openapi.json', '/docs'].map((path): [string, string[]] => [path, ['GET']])
-  const methods = new Map<string, string[]>([...own, ['/abilities/{abilityId}', ['POST']]])
-  for (const { path, method } of routes) methods.set(path, [...(methods.get(path) ?? []), method])
-  return methods
+function jsonAnswer(output: unknown): Answer {
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(output) ?? 'null' }
 }
 
 /** True for an abort by the client, which is not a failure. */
-function isReleased(thrown: unknown, { signal }: Request): boolean {
+function isReleased(thrown: unknown, { signal }: ServedRequest): boolean {
   return signal.aborted && ErrandError.isInstance(thrown) && thrown.cause === signal.reason
 }
 

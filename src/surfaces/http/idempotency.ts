@@ -1,26 +1,27 @@
-// Stores the first response under each idempotency key for a while and repeats it for repeated requests. Responses are stored in this
+// Stores the first answer under each idempotency key for a while and repeats it for repeated requests. Answers are stored in this
 // process only; creations use the key of the ledger, which is permanent.
-import { hash } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import { canonicalJson } from '../../core/json.ts'
+import { sha256 } from '../../core/sha256.ts'
+import type { Answer } from '../../web/answer.ts'
 import { Refusal } from '../../web/problem.ts'
 
-interface StoredResponse {
+interface StoredAnswer {
   fingerprint: string
   /** Absent while the first request is in progress. */
-  answer?: { status: number; headers: Array<[string, string]>; body: string }
+  answer?: Answer
   at: number
 }
 
 const maxKeys = 1_000
-/** Limit for all stored responses together, in characters. */
+/** Limit for all stored answers together, in characters. */
 const maxStored = 16 * 1024 * 1024
 const retentionMs = 24 * 60 * 60_000
 
-export class StoredResponses {
+export class StoredAnswers {
   readonly #clock: Clock
   /** Oldest first. */
-  readonly #stored = new Map<string, StoredResponse>()
+  readonly #stored = new Map<string, StoredAnswer>()
   #size = 0
 
   constructor(clock: Clock) {
@@ -28,32 +29,30 @@ export class StoredResponses {
   }
 
   /**
-   * Returns the stored response of this key, or the result of `answer`, which is then stored. Server errors are not stored, so that the
+   * Returns the stored answer of this key, or the result of `answer`, which is then stored. Server errors are not stored, so that the
    * request can be retried.
    * @throws Refusal 422 if the key was used for another request, 409 while the first request is in progress.
    */
-  async once(key: string, fingerprint: string, answer: () => Promise<Response>): Promise<Response> {
+  async once(key: string, fingerprint: string, answer: () => Promise<Answer>): Promise<Answer> {
     this.#forgetOld()
     const stored = this.#stored.get(key)
     if (stored !== undefined) return repeated(stored, fingerprint)
-    const entry: StoredResponse = { fingerprint, at: this.#clock.now() }
+    const entry: StoredAnswer = { fingerprint, at: this.#clock.now() }
     this.#stored.set(key, entry)
     try {
-      const response = await answer()
-      const body = await response.text()
-      const headers = [...response.headers]
-      if (isStorable(response.status)) this.#store(entry, { status: response.status, headers, body })
+      const given = await answer()
+      if (isStorable(given.status)) this.#store(entry, { ...given, headers: { ...given.headers } })
       else this.#forget(key, entry)
-      return new Response(body, { status: response.status, headers })
+      return given
     } catch (error) {
       this.#forget(key, entry)
       throw error
     }
   }
 
-  #store(entry: StoredResponse, answer: NonNullable<StoredResponse['answer']>): void {
+  #store(entry: StoredAnswer, answer: Answer): void {
     entry.answer = answer
-    this.#size += answer.body.length
+    this.#size += sizeOf(answer)
     this.#forgetOld()
   }
 
@@ -67,16 +66,21 @@ export class StoredResponses {
     }
   }
 
-  #forget(key: string, entry: StoredResponse): void {
+  #forget(key: string, entry: StoredAnswer): void {
     if (this.#stored.get(key) !== entry) return
     this.#stored.delete(key)
-    this.#size -= entry.answer?.body.length ?? 0
+    if (entry.answer !== undefined) this.#size -= sizeOf(entry.answer)
   }
+}
+
+/** In characters. Answers are stored of abilities with one result, whose bodies are texts. */
+function sizeOf({ body }: Answer): number {
+  return typeof body === 'string' ? body.length : 0
 }
 
 /** Identifies a request by method, path and body. */
 export function fingerprintOf(method: string, path: string, body: unknown): string {
-  return hash('sha256', canonicalJson([method, path, body]))
+  return sha256(canonicalJson([method, path, body]))
 }
 
 /** The refusal of a key that was used for another request. */
@@ -87,15 +91,14 @@ export function otherRequest(): Refusal {
   })
 }
 
-function repeated({ fingerprint, answer }: StoredResponse, expected: string): Response {
+function repeated({ fingerprint, answer }: StoredAnswer, expected: string): Answer {
   if (fingerprint !== expected) throw otherRequest()
   if (answer === undefined) {
     throw new Refusal('KEY_IN_USE', 'The first request under this Idempotency-Key is still in progress.', {
       details: { header: 'idempotency-key' },
     })
   }
-  const { status, headers, body } = answer
-  return new Response(body, { status, headers: [...headers, ['idempotency-replayed', 'true']] })
+  return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } }
 }
 
 /** Refusals are stored. Rate limits and server errors are not, since they do not depend on the request. */

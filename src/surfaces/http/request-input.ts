@@ -4,13 +4,16 @@ import { hasField, type JsonSchema, propertiesOf } from '../../bus/json-schema.t
 import { readJsonBody, unreadable } from '../../web/body.ts'
 import { Refusal, refusedHeader } from '../../web/problem.ts'
 import { isJsonType } from '../../web/request-guard.ts'
+import type { ServedRequest } from '../../web/served-request.ts'
+
+type RequestHeaders = ServedRequest['headers']
 
 /** The parsed body of a request, which may have none. @throws Refusal 400, 413, 415 */
-export async function bodyOf(request: Request, limitBytes: number): Promise<unknown> {
+export async function bodyOf(request: ServedRequest, limitBytes: number): Promise<unknown> {
   const contentType = request.headers.get('content-type')
   if (contentType !== null && !isJsonType(contentType)) throw unsupported()
   const length = request.headers.get('content-length')
-  if (request.body === null || length === '0') return {}
+  if (!request.hasBody || length === '0') return {}
   // A request without a body needs no content type, but whether it has a body may only be known after reading.
   if (contentType === null) {
     if (length !== null || !(await isEmpty(request))) throw unsupported()
@@ -23,16 +26,14 @@ export async function bodyOf(request: Request, limitBytes: number): Promise<unkn
 }
 
 /** Refuses a body that would be ignored, since it may contain a precondition. @throws Refusal 400 */
-export async function refuseBody(request: Request): Promise<void> {
+export async function refuseBody(request: ServedRequest): Promise<void> {
   if (await isEmpty(request)) return
   throw new Refusal('INVALID_INPUT', `A ${request.method} request has no body: send its fields in the query.`)
 }
 
-async function isEmpty(request: Request): Promise<boolean> {
+async function isEmpty(request: ServedRequest): Promise<boolean> {
   try {
-    // Leaving the loop early cancels the rest of the stream.
-    for await (const chunk of request.body ?? []) if (chunk.byteLength > 0) return false
-    return true
+    return !request.hasBody || (await request.bytes(0)) !== undefined
   } catch (error) {
     throw new Refusal('INVALID_INPUT', unreadable(error))
   }
@@ -42,11 +43,16 @@ function unsupported(): Refusal {
   return new Refusal('UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON with the content type application/json.')
 }
 
-/** Parses the fields of a query or a path by the ability's schema. */
-export function fieldsOf(given: URLSearchParams, schema: JsonSchema): Record<string, unknown> {
-  const names = [...new Set(given.keys())]
+/** Parses the fields of a query or a path by the ability's schema. A name may be given several times. */
+export function fieldsOf(given: Iterable<[string, string]>, schema: JsonSchema): Record<string, unknown> {
+  const texts = new Map<string, string[]>()
+  for (const [name, text] of given) {
+    const earlier = texts.get(name)
+    if (earlier === undefined) texts.set(name, [text])
+    else earlier.push(text)
+  }
   return Object.fromEntries(
-    names.map((name) => [name, fieldValue(given.getAll(name), fieldSchema(schema, name), schema)]),
+    Array.from(texts, ([name, all]) => [name, fieldValue(all, fieldSchema(schema, name), schema)]),
   )
 }
 
@@ -74,7 +80,7 @@ export function withFields(
 }
 
 /** The version of `If-Match`; undefined if it is absent or `*`. @throws Refusal 400 */
-function expectedVersionOf(headers: Headers): number | undefined {
+function expectedVersionOf(headers: RequestHeaders): number | undefined {
   const given = headers.get('if-match')?.trim()
   if (given === undefined || given === '*') return undefined
   const version = /^"(\d{1,15})"$/.exec(given)?.[1]
@@ -83,7 +89,7 @@ function expectedVersionOf(headers: Headers): number | undefined {
 }
 
 /** Adds the version of `If-Match` to the input. @throws Refusal 400 if the ability has no versions. */
-export function withVersion<I>(input: I, headers: Headers, schema: JsonSchema): I | Record<string, unknown> {
+export function withVersion<I>(input: I, headers: RequestHeaders, schema: JsonSchema): I | Record<string, unknown> {
   const version = expectedVersionOf(headers)
   if (version === undefined) return input
   if (!hasField(schema, 'expectedVersion')) {
@@ -104,7 +110,7 @@ export function refuseQuery(query: URLSearchParams): void {
 }
 
 /** The last event that a reconnecting client received. @throws Refusal 400 */
-export function lastEventIdOf(headers: Headers): number | undefined {
+export function lastEventIdOf(headers: RequestHeaders): number | undefined {
   const given = headers.get('last-event-id')
   if (given === null || given === '') return undefined
   if (/^\d{1,15}$/.test(given)) return Number(given)
@@ -115,7 +121,7 @@ export function lastEventIdOf(headers: Headers): number | undefined {
 }
 
 /** The value of `Idempotency-Key`. @throws Refusal 400 */
-export function idempotencyKeyOf(headers: Headers): string | undefined {
+export function idempotencyKeyOf(headers: RequestHeaders): string | undefined {
   const key = headers.get('idempotency-key')
   if (key === null) return undefined
   if (keyPattern.test(key)) return key
@@ -135,7 +141,7 @@ function fieldSchema(schema: JsonSchema, name: string): JsonSchema | undefined {
 
 /** Converts all texts given for a field to its value. A list may be one comma-separated text. */
 function fieldValue(texts: readonly string[], schema: JsonSchema | undefined, root: JsonSchema): unknown {
-  const forms = formsOf(schema ?? {}, root)
+  const forms = schema === undefined ? [{}] : formsOf(schema, root)
   const [text = ''] = texts
   if (texts.length === 1) {
     const single = singleValue(text, forms)
@@ -175,8 +181,19 @@ function valueAs(text: string, form: JsonSchema): unknown {
   }
 }
 
+/** The types of the fields of schemas, which are the same for every request. */
+const knownForms = new WeakMap<JsonSchema, readonly JsonSchema[]>()
+
+function formsOf(schema: JsonSchema, root: JsonSchema): readonly JsonSchema[] {
+  const known = knownForms.get(schema)
+  if (known !== undefined) return known
+  const forms = findForms(schema, root)
+  knownForms.set(schema, forms)
+  return forms
+}
+
 /** All types that a value may have. Specific ones come first: `null` and numbers before strings. */
-function formsOf(schema: JsonSchema, root: JsonSchema, depth = 0): JsonSchema[] {
+function findForms(schema: JsonSchema, root: JsonSchema, depth = 0): JsonSchema[] {
   if (depth > 8) return []
   const { $ref, anyOf, oneOf, type } = schema as {
     $ref?: string
@@ -184,9 +201,9 @@ function formsOf(schema: JsonSchema, root: JsonSchema, depth = 0): JsonSchema[] 
     oneOf?: JsonSchema[]
     type?: unknown
   }
-  if ($ref !== undefined) return formsOf(defined($ref, root), root, depth + 1)
+  if ($ref !== undefined) return findForms(defined($ref, root), root, depth + 1)
   const branches = anyOf ?? oneOf
-  if (branches !== undefined) return inOrder(branches.flatMap((each) => formsOf(each, root, depth + 1)))
+  if (branches !== undefined) return inOrder(branches.flatMap((each) => findForms(each, root, depth + 1)))
   if (Array.isArray(type)) return inOrder(type.map((each: unknown) => ({ ...schema, type: each })))
   return [schema]
 }

@@ -92,7 +92,7 @@ export const routes: readonly Route[] = [
     route('GET /tasks/{taskId}/context', 'task:context', 'getContext', 'Get the context of a task'),
     route('GET /agents/{agentId}/timeline', 'agent:timeline', 'getTimeline', 'List the work of an agent'),
   ]),
-  ...group('Plans', [route('POST /plans', 'plan:run', 'runPlan', 'Run a plan, or go on with its round')]),
+  ...group('Plans', [route('POST /plans', 'plan:run', 'runPlan', 'Run a plan, or continue its round')]),
   ...group('Events', [
     route('GET /events', 'event:feed', 'followEvents', 'Stream all events', streams),
     route('GET /events/list', 'event:list', 'listEvents', 'List events'),

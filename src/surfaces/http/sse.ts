@@ -3,8 +3,10 @@
 // resources are released when the stream ends for any reason.
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
+import type { Answer } from '../../web/answer.ts'
 import { OpenLimit } from '../../web/open-limit.ts'
 import { Refusal } from '../../web/problem.ts'
+import type { ServedRequest } from '../../web/served-request.ts'
 import type { StreamShape } from './stream-shapes.ts'
 
 export interface EventStreamSettings {
@@ -16,7 +18,7 @@ export interface EventStreamSettings {
 }
 
 export interface StreamRequest {
-  request: Request
+  request: ServedRequest
   /** The key under which limits count the client. */
   limitKey: string
   /** Opens the stream of the ability. It starts with the first read and ends when the signal aborts. */
@@ -54,14 +56,14 @@ export class EventStreams {
   }
 
   /**
-   * Responds with the stream as the body, or with 204 if the client has received all of it.
+   * Answers with the stream as the body, or with 204 if the client has received all of it.
    * @throws Refusal 429 beyond the limit per principal, 503 beyond the total limit; ErrandError ENGINE_CLOSED after `endAll`; what the
    *   ability refuses before its first chunk.
    */
-  async answer(request: StreamRequest): Promise<Response> {
+  async answer(request: StreamRequest): Promise<Answer> {
     // The server may have been closed while this request was validated.
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The server is closing.')
-    if (request.request.method === 'HEAD') return new Response(null, { headers })
+    if (request.request.method === 'HEAD') return { status: 200, headers: { ...headers }, body: null }
     const slot = this.#slots.take(request.limitKey)
     if ('full' in slot) throw this.#tooMany(slot.full)
     const stream = new EventStream(request, this.#settings, () => {
@@ -70,7 +72,9 @@ export class EventStreams {
     })
     this.#open.add(stream)
     const hasMore = await stream.begin()
-    return hasMore ? new Response(stream.body, { headers }) : new Response(null, { status: 204 })
+    return hasMore
+      ? { status: 200, headers: { ...headers }, body: stream.body }
+      : { status: 204, headers: {}, body: null }
   }
 
   #tooMany(full: 'principal' | 'all'): Refusal {

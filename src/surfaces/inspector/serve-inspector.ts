@@ -14,12 +14,12 @@ import {
   bearerIn,
   hostsAt,
   isLoopbackAddress,
-  isSameSecret,
   listenAddressShape,
   makeToken,
   type RequestGuardOptions,
   refuseRequest,
   requestGuardShape,
+  secretCheck,
 } from '../../web/request-guard.ts'
 import { loadWebSockets } from './load-ws.ts'
 import { createRedactor, redactSchema } from './redact.ts'
@@ -120,7 +120,12 @@ export async function serveInspector(
     },
     onUpgrade: (address) => {
       const invalidLimit = createInvalidCredentialLimit(rest.clock)
-      const guard = { allowedHosts: hostsAt(host, address.port), allowedOrigins, token, invalidLimit }
+      const guard = {
+        allowedHosts: hostsAt(host, address.port),
+        allowedOrigins,
+        isToken: secretCheck(token),
+        invalidLimit,
+      }
       return (request, socket, head) => {
         socket.on('error', () => socket.destroy())
         const refusal = refusalOf(request, guard, relay.size)
@@ -144,7 +149,7 @@ interface Refusal {
 /** The response that refuses an upgrade; undefined if it is allowed. */
 function refusalOf(
   request: IncomingMessage,
-  guard: RequestGuardOptions & { token: string; invalidLimit: RateLimit },
+  guard: RequestGuardOptions & { isToken: (given: string) => boolean; invalidLimit: RateLimit },
   connected: number,
 ): Refusal | undefined {
   const headers = new Headers()
@@ -152,9 +157,9 @@ function refusalOf(
     const value = request.headers[name]
     if (value !== undefined) headers.set(name, value)
   }
-  if (refuseRequest(new Request('http://nowhere.invalid', { headers }), guard) !== undefined)
+  if (refuseRequest({ headers, url: new URL('http://nowhere.invalid') }, guard) !== undefined)
     return { status: '403 Forbidden' }
-  if (!isSameSecret(tokenIn(request), guard.token)) {
+  if (!guard.isToken(tokenIn(request))) {
     const waitSeconds = guard.invalidLimit.draw(request.socket.remoteAddress ?? '')
     if (waitSeconds === 0) return { status: '401 Unauthorized' }
     return { status: '429 Too Many Requests', retryAfterSeconds: Math.ceil(waitSeconds) }

@@ -6,6 +6,7 @@ import { Credentials, tooManyInvalidCredentials } from '../../web/credentials.ts
 import { OpenLimit } from '../../web/open-limit.ts'
 import { limitKeyOf, type Principal } from '../../web/principal.ts'
 import { isJsonType, refuseRequest } from '../../web/request-guard.ts'
+import { FetchedRequest, type ServedRequest } from '../../web/served-request.ts'
 import { type EngineSource, tenantNotServed } from '../../web/tenants.ts'
 import { loadSdk, type Sdk } from './load-sdk.ts'
 import { agentNameSchema, type CheckedFetchOptions, type ServedEngine } from './mcp-options.ts'
@@ -46,7 +47,8 @@ export class Endpoint {
 
   /** Only rejects with NOT_OFFERED, if the MCP package is not installed. */
   async answer(request: Request, address: string | undefined): Promise<Response> {
-    const principal = await this.#authenticate(request, address).catch((error: unknown) => this.#failed(error))
+    const served = new FetchedRequest(request)
+    const principal = await this.#authenticate(served, address).catch((error: unknown) => this.#failed(error))
     if (principal instanceof Response) return principal
     const sdk = await loadSdk()
     const limitKey = limitKeyOf(principal, address)
@@ -62,13 +64,13 @@ export class Endpoint {
   }
 
   /** Returns the principal, or the refusal; only headers have been read by then. @throws the error of `authenticate`. */
-  async #authenticate(request: Request, address: string | undefined): Promise<Principal | Response> {
+  async #authenticate(request: ServedRequest, address: string | undefined): Promise<Principal | Response> {
     const refused = refuseRequest(request, this.#options)
     if (refused !== undefined) return refusal(refused.status, refused.why)
     const judged = await this.#credentials.judge(request, address)
     if (judged.principal === null) return unauthenticated(judged.waitSeconds)
     // Checked after the credentials, so that unauthenticated clients cannot probe paths.
-    if (this.#path !== undefined && new URL(request.url).pathname !== this.#path) {
+    if (this.#path !== undefined && request.url.pathname !== this.#path) {
       return refusal(404, `The endpoint is ${this.#path}.`)
     }
     if (request.method === 'POST' && !isJsonType(request.headers.get('content-type'))) {
@@ -96,7 +98,7 @@ export class Endpoint {
     const { handler } = this.#servingOf(sdk, principal.tenant, engine)
     const authInfo = asAuthInfo(client)
     if (request.method !== 'POST') return handler.fetch(request, { authInfo })
-    const body = await readJsonBody(request)
+    const body = await readJsonBody(new FetchedRequest(request))
     if ('json' in body) return handler.fetch(request, { authInfo, parsedBody: body.json })
     return refusal(body.refused, body.why, body.refused === 400 ? { code: -32_700 } : {})
   }
@@ -214,7 +216,7 @@ function unauthenticated(waitSeconds: number): Response {
 }
 
 /** Refuses an agent name in the header that differs from the name in the credentials. */
-function refusedAgent({ headers }: Request, { owner }: Principal): Response | undefined {
+function refusedAgent({ headers }: ServedRequest, { owner }: Principal): Response | undefined {
   const agent = headers.get(agentHeader)
   if (agent === null || agent === owner) return undefined
   if (!agentNameSchema.safeParse(agent).success) {

@@ -30,7 +30,7 @@ const advice: readonly Advice[] = [
   { needs: ['board:why'], text: 'board_why explains why a task does not move.' },
   {
     needs: ['task:create', 'task:wait', 'task:get'],
-    text: 'task_create starts work that errand runs itself and returns at once; it goes on when you disconnect. task_wait waits for a limited time and returns the current state, so call it again; task_get returns the result or the questions of a task.',
+    text: 'task_create starts work that errand runs itself and returns at once; it continues when you disconnect. task_wait waits for a limited time and returns the current state, so call it again; task_get returns the result or the questions of a task.',
   },
 ]
 

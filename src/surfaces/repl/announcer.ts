@@ -5,7 +5,7 @@ import { ErrandError } from '../../core/errors.ts'
 import { messageOf } from '../../core/stored-error.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import { failureText, statusAfter, textOf } from '../../terminal/event-fields.ts'
-import { shortId } from '../../terminal/task-labels.ts'
+import { taskNumbers } from '../../terminal/task-labels.ts'
 import { cleanLine, firstLine, fitWidth } from '../../terminal/terminal-text.ts'
 import type { Session } from './session.ts'
 
@@ -26,7 +26,7 @@ const announcedTypes = [
 export async function announce(session: Session, after: number, signal: AbortSignal): Promise<void> {
   try {
     for await (const event of session.stream<TaskEvent>('event:feed', { after, types: announcedTypes }, signal)) {
-      if (isAnnounced(session, event)) session.printer.notice(announcement(session, event))
+      if (isAnnounced(session, event)) session.printer.notice(await announcement(session, event))
     }
   } catch (error) {
     if (signal.aborted || (ErrandError.isInstance(error) && error.code === 'ENGINE_CLOSED')) return
@@ -37,14 +37,13 @@ export async function announce(session: Session, after: number, signal: AbortSig
 function isAnnounced(session: Session, event: TaskEvent): boolean {
   if (session.loudness === 'quiet' || session.followed === event.taskId) return false
   if (event.type === 'question.asked') return true
-  if (session.loudness === 'own' && session.numberOf(event.taskId) === undefined) return false
+  if (session.loudness === 'own' && !session.owns(event.taskId)) return false
   return session.isChange(event.taskId, statusAfter(event))
 }
 
-function announcement(session: Session, event: TaskEvent): string {
-  const name = fitWidth(cleanLine(textOf(event, 'name')), 60)
-  const number = session.numberOf(event.taskId)
-  const label = number === undefined ? `${name} (${shortId(event.taskId)})` : `${number} ${name}`
+async function announcement({ engine }: Session, event: TaskEvent): Promise<string> {
+  const numberOf = await taskNumbers(engine, [event.taskId])
+  const label = `${numberOf(event.taskId)} ${fitWidth(cleanLine(textOf(event, 'name')), 60)}`
   if (event.type === 'question.asked') return `${label} asks: ${firstLine(textOf(event, 'question'))}`
   return `${label} ${event.type === 'task.failed' ? failureText(event) : event.type.replace('task.', '')}`
 }

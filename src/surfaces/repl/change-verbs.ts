@@ -123,7 +123,7 @@ async function isAnswered({ engine }: Session, item: StreamItem): Promise<boolea
 
 async function send(session: Session, task: Task, text: string): Promise<Task> {
   if (text === '') throw misuse(`The message for ${taskLabel(task)} is missing. Usage: /send TASK TEXT…`)
-  return session.touch(await changeAs(session.engine, sessionCaller, 'task:send', task, { message: text }))
+  return await session.change(task, () => changeAs(session.engine, sessionCaller, 'task:send', task, { message: text }))
 }
 
 async function change(session: Session, task: Task, act: Parameters<Session['change']>[1]): Promise<void> {

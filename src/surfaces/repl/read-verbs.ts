@@ -19,7 +19,7 @@ import {
   runTable,
 } from '../../terminal/task-details.ts'
 import { taskFlowchart } from '../../terminal/task-flowchart.ts'
-import { changedLine, stateLabel, taskLabel, whyLines } from '../../terminal/task-labels.ts'
+import { changedLine, stateLabel, taskLabel, taskNumbers, whyLines } from '../../terminal/task-labels.ts'
 import { openTasks } from '../../terminal/task-list.ts'
 import { hiddenNote, taskTable } from '../../terminal/task-table.ts'
 import { readTree, readTrees, treeLines } from '../../terminal/task-tree.ts'
@@ -105,8 +105,9 @@ export const readVerbs: ReplVerbs = {
       const { loudness } = session
       session.loudness = 'quiet'
       try {
-        for await (const event of session.stream<TaskEvent>('event:feed', { taskId, after }, signal))
-          session.printer.line(eventLine(event))
+        for await (const event of session.stream<TaskEvent>('event:feed', { taskId, after }, signal)) {
+          for (const line of await eventLines(session, [event])) session.printer.line(line)
+        }
       } finally {
         session.loudness = loudness
       }
@@ -187,7 +188,15 @@ async function latest(session: Session, limit: number, taskId?: string): Promise
     limit,
     taskId,
   })
-  return events.length === 0 ? ['no events'] : events.reverse().map(eventLine)
+  return events.length === 0 ? ['no events'] : await eventLines(session, events.reverse())
+}
+
+async function eventLines({ engine }: Session, events: readonly TaskEvent[]): Promise<string[]> {
+  const numberOf = await taskNumbers(
+    engine,
+    events.map(({ taskId }) => taskId),
+  )
+  return events.map((event) => eventLine(event, numberOf))
 }
 
 async function taskLines(session: Session, task: Task): Promise<string[]> {

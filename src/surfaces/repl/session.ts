@@ -44,7 +44,7 @@ export class Session {
   /** Set by `/exit`. */
   over = false
   /** The tasks of this session, with their last printed state. */
-  readonly #own = new Map<string, { number: string; status: TaskStatus }>()
+  readonly #own = new Map<string, { status: TaskStatus }>()
   /** Tasks that a command is changing now, which prints their new state itself. */
   readonly #changing = new Set<string>()
 
@@ -80,7 +80,7 @@ export class Session {
   /** Adds a task to the session, so that its changes are printed. */
   touch(task: Task): Task {
     this.last = task
-    this.#own.set(task.id, { number: `#${task.seq}`, status: task.status })
+    this.#own.set(task.id, { status: task.status })
     return task
   }
 
@@ -102,9 +102,9 @@ export class Session {
     return true
   }
 
-  /** `#12` for a task of this session; undefined for any other. */
-  numberOf(taskId: string): string | undefined {
-    return this.#own.get(taskId)?.number
+  /** Whether the session has used the task. */
+  owns(taskId: string): boolean {
+    return this.#own.has(taskId)
   }
 
   /**

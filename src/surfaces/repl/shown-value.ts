@@ -10,7 +10,7 @@ import type { RunRecord } from '../../entities/run.ts'
 import { type Task, taskStatuses } from '../../entities/task.ts'
 import { callText, errorMessageOf, textOf } from '../../terminal/event-fields.ts'
 import { callTable, describeTask, runTable } from '../../terminal/task-details.ts'
-import { shortId } from '../../terminal/task-labels.ts'
+import { shortId, type TaskNumbers } from '../../terminal/task-labels.ts'
 import { type ListedTask, taskTable } from '../../terminal/task-table.ts'
 import { cleanText, firstLine, fitWidth } from '../../terminal/terminal-text.ts'
 import { errorText } from './error-text.ts'
@@ -32,11 +32,11 @@ export function shownValue(value: unknown, options: FormatOptions): string {
 
 const maxTextLength = 200
 
-/** `14:03:22 lines (4fz1k2) task.paused: …`. The time is in UTC, as everywhere in the command line. */
-export function eventLine(event: TaskEvent): string {
+/** `14:03:22 #12 lines task.paused: …`. The time is in UTC, as everywhere in the command line. */
+export function eventLine(event: TaskEvent, numberOf: TaskNumbers): string {
   const details = fitWidth(detailsOf(event), maxTextLength)
   const name = firstLine(textOf(event, 'name'))
-  return `${isoTime(event.at).slice(11, 19)} ${name} (${shortId(event.taskId)}) ${event.type}${details === '' ? '' : `: ${details}`}`
+  return `${isoTime(event.at).slice(11, 19)} ${numberOf(event.taskId)} ${name} ${event.type}${details === '' ? '' : `: ${details}`}`
 }
 
 function detailsOf(event: TaskEvent): string {
@@ -80,11 +80,11 @@ function linesOf(value: unknown, { now, columns }: FormatOptions): string[] | un
   if (isTask(value)) return describeTask(value)
   if (isRow(value)) return taskTable([listed(value)], now, columns)
   if (isWhy(value)) return [value.message]
-  if (isEvent(value)) return [eventLine(value)]
+  if (isEvent(value)) return [eventLine(value, shortId)]
   if (isPage(value)) return [...taskLines(value.tasks, now, columns), ...countLine(value)]
   if (!Array.isArray(value) || value.length === 0) return undefined
   if (value.every(isTaskLike)) return taskLines(value, now, columns)
-  if (value.every(isEvent)) return value.map(eventLine)
+  if (value.every(isEvent)) return value.map((event) => eventLine(event, shortId))
   if (value.every(isRun)) return runTable(value, columns)
   if (value.every(isCall)) return callTable(value, columns)
   return undefined

@@ -2,9 +2,11 @@
 import { z } from 'zod'
 import type { Caller } from '../../bus/caller.ts'
 import { functionOf, parse } from '../../core/parse.ts'
+import { toResponse } from '../../web/answer.ts'
 import { maxBodyBytes, readJsonBody } from '../../web/body.ts'
 import { problemAnswer, Refusal } from '../../web/problem.ts'
 import { isJsonType, onErrorSchema } from '../../web/request-guard.ts'
+import { FetchedRequest } from '../../web/served-request.ts'
 import { parseChatRequest } from './chat-request.ts'
 import { type Answering, ChatTurns, type TurnTask } from './chat-turns.ts'
 import { type ChattingEngine, uiMessageResponse } from './ui-message-stream.ts'
@@ -71,7 +73,7 @@ export function createChat(engine: ChattingEngine, options: ChatOptions): (reque
       const { taskId, after } = answering
       return uiMessageResponse(engine, taskId, { after, signal: request.signal, caller, onError: checked.onError })
     } catch (error) {
-      return problemAnswer(error, checked.onError)
+      return toResponse(problemAnswer(error, checked.onError))
     }
   }
 }
@@ -111,7 +113,7 @@ async function jsonOf(request: Request, limitBytes: number): Promise<unknown> {
   if (!isJsonType(request.headers.get('content-type'))) {
     throw new Refusal('UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON with the content type application/json.')
   }
-  const body = await readJsonBody(request, limitBytes)
+  const body = await readJsonBody(new FetchedRequest(request), limitBytes)
   if ('refused' in body) throw new Refusal(body.refused === 413 ? 'BODY_TOO_LARGE' : 'INVALID_INPUT', body.why)
   return body.json
 }

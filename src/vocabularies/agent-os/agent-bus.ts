@@ -4,7 +4,7 @@ import type { AbilityTypes } from '../../bus/ability-types.ts'
 import type { Bus, BusCalls } from '../../bus/bus.ts'
 import type { ToolDefinition } from '../../bus/tool-names.ts'
 import { ErrandError } from '../../core/errors.ts'
-import { kindOf } from '../../core/parse.ts'
+import { kindOf } from '../../core/kind-of.ts'
 import { askUser, waitForTasks } from '../../executors/agent/toolbox.ts'
 import type { AgentOsAbilityTypes } from './abilities/offered.ts'
 

@@ -2,7 +2,7 @@
 // details under the names that their callers catch.
 
 import { ErrandError } from '../../core/errors.ts'
-import { kindOf } from '../../core/parse.ts'
+import { kindOf } from '../../core/kind-of.ts'
 import type { Engine } from '../../engine-api.ts'
 
 /** The caller in the log of the bus. */

@@ -3,7 +3,7 @@
 import type { Executor } from '../../api/executor.ts'
 import { defined } from '../../core/defined.ts'
 import { ErrandError } from '../../core/errors.ts'
-import { kindOf } from '../../core/parse.ts'
+import { kindOf } from '../../core/kind-of.ts'
 import { createEngine } from '../../create-engine.ts'
 import type { Engine } from '../../engine-api.ts'
 import type { TaskEvent as EngineEvent } from '../../entities/event.ts'

@@ -57,7 +57,7 @@ describe('Import', () => {
     expect(await two.task(1)).toMatchObject({ subject: 'seen' })
   })
 
-  it('imports files named by their number alone, as Claude Code writes them', async () => {
+  it('importBoard reads files named by their number alone, as Claude Code writes them', async () => {
     const world = await openWorld()
     writeFileSync(join(world.dir, '1.json'), JSON.stringify({ id: '1', subject: 'bare', status: 'pending' }))
     writeFileSync(join(world.dir, '2.json'), JSON.stringify({ id: '2', subject: 'twice' }))
@@ -70,7 +70,7 @@ describe('Import', () => {
     expect([(await world.task(1)).subject, (await world.task(2)).subject]).toEqual(['bare', 'its own name'])
   })
 
-  it('imports files with missing keys, ids as text, and the keys of Claude Code', async () => {
+  it('importBoard reads files with missing keys, ids as text, and the keys of Claude Code', async () => {
     const world = await openWorld()
     world.write(1, { subject: 'bare' })
     world.write(2, {

@@ -1,13 +1,15 @@
 // No statement walks through the ledger: what a task, a claim or a cancel costs must not depend on how many other tasks there are.
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/core/clock.ts'
 import { postgresDialect } from '../../../src/ledger/dialects/postgres/dialect.ts'
-import type { Connection } from '../../../src/ledger/dialects/sqlite/connection.ts'
+import { type Connection, connect } from '../../../src/ledger/dialects/sqlite/connection.ts'
 import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
-import { openFile } from '../../../src/ledger/dialects/sqlite/open-file.ts'
+import { busyTimeoutMs, openFile } from '../../../src/ledger/dialects/sqlite/open-file.ts'
+import type { Op, Tx } from '../../../src/ledger/ledger.ts'
 import { type Request, sql } from '../../../src/ledger/statement.ts'
 import { createTables } from '../../../src/ledger/tables/tables.ts'
 import { taskRow } from '../../../src/testing/index.ts'
+import { ledgerFile } from '../../engine/world.ts'
 import { parse } from '../../house/source.ts'
 import { driveOn, migrated } from './migrated.ts'
 import { buildingLines, compilingAtOnce, narrow, type Recorder, recorder, singleUses, wide } from './prepared.ts'
@@ -19,6 +21,13 @@ async function recordAll(): Promise<Recorder> {
   const { connection } = await openFile(':memory:', systemClock, () => 0.5)
   const recorded = recorder(sqliteDialect)
   const tx = createTables(recorded.dialect, compilingAtOnce(recorded.dialect))
+  fillWithOpenTasks(tx, connection)
+  for (const op of singleUses(tx)) driveOn(connection, op)
+  connection.close()
+  return recorded
+}
+
+function fillWithOpenTasks(tx: Tx, connection: Connection): void {
   const add = (row: Parameters<typeof taskRow>[0]) => driveOn(connection, tx.task.insert(taskRow(row)))
   connection.execute('begin')
   for (const id of [wide, narrow]) add({ id, group: true })
@@ -29,9 +38,6 @@ async function recordAll(): Promise<Recorder> {
     add({ id: `working-${n}`, executor: 'x', status: 'working', runOpen: true })
   }
   connection.execute('commit')
-  for (const op of singleUses(tx)) driveOn(connection, op)
-  connection.close()
-  return recorded
 }
 
 let recording: Promise<Recorder> | undefined
@@ -61,6 +67,39 @@ it('X-016 no statement of the ledger walks through a table, or sorts one, withou
   expect([...wideReads, ...sorts].filter((reason) => !used.has(reason))).toEqual([])
 })
 
+const sought: Array<[what: string, read: (tx: Tx) => Op<unknown>, by: string]> = [
+  ['tasks by creation', (tx) => tx.task.newest({}, 10, 0), 'SEARCH task USING INTEGER PRIMARY KEY'],
+  ['tasks by change, at the end of the feed', (tx) => tx.event.before(9, 10), 'SEARCH event USING INTEGER PRIMARY KEY'],
+  ['tasks by state', (tx) => tx.task.list({ statuses: ['failed'] }, 10), 'SEARCH task USING INDEX task_by_status'],
+  ['tasks by parent', (tx) => tx.task.children('above'), 'SEARCH task USING INDEX task_child'],
+  [
+    'messages by time',
+    (tx) => tx.message.list('a'),
+    'SEARCH message USING INDEX sqlite_autoindex_message_2 (task_id=?)',
+  ],
+  ['calls by task', (tx) => tx.call.list('a'), 'SEARCH call USING INDEX call_of_task (task_id=?)'],
+  ['open calls by task', (tx) => tx.call.open('a'), 'SEARCH call USING INDEX call_open (task_id=?)'],
+]
+
+it.each(sought)('S0-097 an index finds %s', async (_what, read, by) => {
+  const { connection, tx, drive } = await migrated()
+  for (const row of [
+    { id: 'above', group: true },
+    { id: 'a', parentId: 'above' },
+  ])
+    drive(tx.task.insert(taskRow(row)))
+  // A list of few tasks of a state does not read them in the order of priorities.
+  connection.execute('begin')
+  for (let n = 0; n < 1_001; n++)
+    drive(tx.task.insert(taskRow({ id: `failed-${n}`, status: 'failed', completedAt: 1 })))
+  connection.execute('commit')
+  const seen: Request[] = []
+  drive(read(tx), seen)
+  const plans = seen.map(({ sql }) => planOf(connection, sql))
+  expect(plans.flat().filter((line) => line.startsWith(by)).length).toBeGreaterThan(0)
+  expect(plans.flat().filter((line) => /^SCAN (?:task|event|message|call)\b/.test(line))).toEqual([])
+})
+
 it('a removal of purged rows does not walk down a family to find its leaves', async () => {
   const { tx, drive } = await migrated()
   for (let n = 0; n < 5; n++) drive(tx.task.insert(taskRow({ id: `t${n}`, parentId: n === 0 ? null : `t${n - 1}` })))
@@ -77,6 +116,24 @@ it('every place in the source that builds a statement is among those whose plans
   createTables(ofPostgres.dialect, compilingAtOnce(ofPostgres.dialect))
   expect(buildingLines().length).toBeGreaterThan(100)
   expect(buildingLines().filter((line) => !lines.has(line) && !ofPostgres.lines.has(line))).toEqual([])
+})
+
+it('no plan changes when another program runs ANALYZE, not before the next start and not after it', async () => {
+  const { texts } = await allRecorded()
+  const file = ledgerFile()
+  const open = async () => {
+    const { connection } = await openFile(file, systemClock, () => 0.5)
+    onTestFinished(() => connection.close())
+    return connection
+  }
+  const first = await open()
+  fillWithOpenTasks(createTables(sqliteDialect), first)
+  const other = connect(file, { busyTimeoutMs })
+  other.execute('analyze')
+  expect(complaintsAbout(other, texts).length).toBeGreaterThan(0)
+  other.close()
+  expect(complaintsAbout(first, texts)).toEqual([])
+  expect(complaintsAbout(await open(), texts)).toEqual([])
 })
 
 it('a statement that is built and not read would be found', () => {

@@ -91,7 +91,7 @@ it('errand ask exits with 3 for an open question without a terminal, and continu
   const args = ['ask', 'Paint it', '--model', 'script:script.yaml', '--key', 'paint']
   const first = await place.errand(...args)
   expect(first).toMatchObject({ code: 3, out: '' })
-  const command = /errand answer (\w+) 'red\|blue'/.exec(first.err)
+  const command = /errand answer '(#\d+)' 'red\|blue'/.exec(first.err)
   expect((await place.errand('answer', command?.[1] as string, 'blue')).code).toBe(0)
   expect(await place.errand(...args)).toMatchObject({ code: 0, out: 'So be it.\n' })
   // Called again, it prints the answer again and runs nothing.
@@ -173,7 +173,7 @@ it('errand ask releases the task on Ctrl-C and exits with 130', async () => {
   const { code, err } = await first.ended
   expect(code).toBe(130)
   expect(err).toMatch(
-    /Stopping: #1 Take long stays open, the same command continues it; "errand cancel \w+" cancels it\./,
+    /Stopping: #1 Take long stays open, the same command continues it; "errand cancel '#1'" cancels it\./,
   )
   expect((await place.tasks())[0]).toMatchObject({ status: 'waiting', statusReason: 'released' })
   expect(await call(place, args, { env }).ended).toMatchObject({ code: 0, out: 'done\n' })
@@ -217,7 +217,7 @@ it('errand ask reports subtasks, and accepts answers to their questions', async 
   const first = await place.errand(...args)
   expect(first.code).toBe(3)
   expect(first.err).toContain('· the part: asks: How?')
-  const id = /\? the part \(#2\) asks: How\?\n +errand answer (\w+) VALUE/.exec(first.err)?.[1]
+  const id = /\? the part \(#2\) asks: How\?\n +errand answer '(#\d+)' VALUE/.exec(first.err)?.[1]
   await place.errand('answer', id as string, 'so')
   const second = await place.errand(...args)
   expect(second).toMatchObject({ code: 0, out: 'All of it.\n' })

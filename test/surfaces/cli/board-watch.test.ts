@@ -50,12 +50,12 @@ it('errand board --watch redraws the board after changes, and exits with 130', a
   const { task: first } = await engine.bus.call('board:create', { subject: 'Parse' })
   await engine.bus.call('board:create', { subject: 'Emit', blockedBy: [1] })
   const watching = watchBoard(io, { engine, board: 'main' }, { choice: all, json: false })
-  await wrote(/main: 1 ready, 1 pending\n.*\n#1 +ready +0\.\ds +Parse\n#2 +after 1 +0\.\ds +Emit\n/)
+  await wrote(/main: 1 claimable, 1 blocked\n.*\n#1 +claimable +0\.\ds +Parse\n#2 +blocked by 1 +0\.\ds +Emit\n/)
   expect(io.out().startsWith('\u001b[?25l')).toBe(true)
   await engine.bus.call('board:claim', { id: 1, as: 'ann', leaseMs: 60_000 })
-  await wrote(/in progress +ann \(\d+\.\ds left\)[\s\S]*\d\d:\d\d:\d\d #1 Parse claimed by ann \(claim 1\)\n/)
+  await wrote(/in_progress +ann \(\d+\.\ds left\)[\s\S]*\d\d:\d\d:\d\d #1 Parse claimed by ann \(claim 1\)\n/)
   await engine.bus.call('board:complete', { id: 1, as: 'ann', fence: 1 })
-  await wrote(/1 ready, 1 completed[\s\S]*#1 Parse completed by ann\n[\s\S]*#2 Emit unblocked\n/)
+  await wrote(/1 claimable, 1 completed[\s\S]*#1 Parse completed by ann\n[\s\S]*#2 Emit unblocked\n/)
   io.interrupt()
   expect(await watching).toBe(130)
   expect(io.out().endsWith('\u001b[?25h')).toBe(true)
@@ -73,7 +73,7 @@ it('errand board --watch updates ages and leases without reading the board', asy
   await wrote(/Parse/)
   const looks = engine.bus.log().length
   clock.advance(5_000)
-  await wrote(/ready +5\.0s/)
+  await wrote(/claimable +5\.0s/)
   expect(engine.bus.log()).toHaveLength(looks)
   io.interrupt()
   expect(await watching).toBe(130)
@@ -94,13 +94,13 @@ it('a frame of the board shows the most relevant tasks first and fits the termin
   const picture: BoardPicture = { board: 'main', tasks, unread: 0, changes: [{ at: 0, text: 'something' }] }
   const options = { now: 60_000, columns: 70, height: 40, paint: createPaint(false) }
   const [count, , ...rows] = drawBoard(picture, options)
-  expect(count).toBe('main: 2 in progress, 2 ready, 1 pending, 1 failed, 2 completed, 1 del…')
+  expect(count).toBe('main: 2 in_progress, 2 claimable, 1 blocked, 1 failed, 2 completed, 1…')
   expect(rows.slice(0, 9).map((row) => row.split(/ {2,}/).slice(0, 3))).toEqual([
-    ['#7', 'in progress', 'ann (5.0s left)'],
-    ['#8', 'input required', '1m00s'],
-    ['#6', 'ready', '1m00s'],
-    ['#5', 'ready', '1m00s'],
-    ['#4', 'after 5', '1m00s'],
+    ['#7', 'in_progress', 'ann (5.0s left)'],
+    ['#8', 'input_required', '1m00s'],
+    ['#6', 'claimable', '1m00s'],
+    ['#5', 'claimable', '1m00s'],
+    ['#4', 'blocked by 5', '1m00s'],
     ['#3', 'failed', '1m00s'],
     ['#2', 'completed', '1m00s'],
     ['#1', 'completed', '1m00s'],
@@ -119,7 +119,7 @@ it('a frame of the board shows the most relevant tasks first and fits the termin
     for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(columns)
   }
   const hidden = drawBoard({ board: 'main', tasks: many, unread: 5, changes: [] }, { ...options, height: 12 })
-  expect(hidden[0]).toBe('main: 50 ready, 45 not shown')
+  expect(hidden[0]).toBe('main: 50 claimable, 45 not shown')
 })
 
 it('errand board --watch prints one line per change, after the current tasks', async () => {

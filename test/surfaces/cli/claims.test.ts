@@ -17,7 +17,7 @@ it('errand claim takes the best ready task and prints it with its fence and the 
   const { code, out } = await place.errand('claim', '--as', 'ann')
   expect(code).toBe(0)
   expect(out).toMatch(
-    /^#2 high: working, claimed by ann \(claim 1\)\n {2}read\n {2}it all\n {4}errand complete \w{6} --as ann --fence 1\n$/,
+    /^#2 high: working, claimed by ann \(claim 1\)\n {2}read\n {2}it all\n {4}errand complete '#2' --as ann --fence 1\n$/,
   )
   expect(json(await place.errand('claim', '--as', 'bob', '--lease', '5m', '--json'))).toMatchObject({
     name: 'low',
@@ -208,7 +208,7 @@ it('errand complete, fail, heartbeat and release refuse a stale claim and name t
     const stale = await place.errand(...args, '--as', 'ann', '--fence', '1')
     expect(stale).toMatchObject({ code: 1, out: '' })
     expect(stale.err).toMatch(
-      /^errand: The claim of ann \(number 1\) on #1 one is no longer valid: bob has claimed it since \(claim 2\)\. "errand claim \w{6}" claims it again\.\n$/,
+      /^errand: The claim of ann \(number 1\) on #1 one is no longer valid: bob has claimed it since \(claim 2\)\. "errand claim '#1'" claims it again\.\n$/,
     )
     const asJson = await place.errand(...args, '--as', 'ann', '--fence', '1', '--json')
     expect(errorOf(asJson)).toMatchObject({ code: 'STALE_CLAIM', details: { owner: 'bob', fence: 2, quoted: 1 } })
@@ -221,7 +221,7 @@ it('errand complete distinguishes a client that never claimed the task from a fo
   await place.errand('add', 'one')
   const never = await place.errand('complete', '#1', '--as', 'bob')
   expect(never.err).toMatch(
-    /^errand: bob has no such claim on #1 one: it was never claimed\. "errand claim \w{6}" claims it\.\n$/,
+    /^errand: bob has no such claim on #1 one: it was never claimed\. "errand claim '#1'" claims it\.\n$/,
   )
   await place.errand('claim', '#1', '--as', 'ann')
   await place.errand('release', '#1', '--as', 'ann')
@@ -242,7 +242,7 @@ it('errand complete refuses an expired claim once another client has claimed the
     const task = await engine.create({ name: 'one' })
     await engine.claim(task, { owner: 'ann', leaseMs: 1_000 })
   }
-  expect((await place.errand('ps')).out).toMatch(/^1 +\w{6} +working +ann \(lease over\) /m)
+  expect((await place.errand('ps')).out).toMatch(/^1 +\w{8} +working +ann \(lease over\) /m)
   expect(json(await place.errand('claim', '--as', 'bob', '--json'))).toMatchObject({ owner: 'bob', fence: 2 })
   expect((await place.errand('complete', '#1', '--as', 'ann', '--fence', '1')).err).toContain(
     'bob has claimed it since (claim 2)',
@@ -322,9 +322,9 @@ it('errand ps, show, tree and why show the owner of a task', async () => {
   await place.errand('claim', '#2', '--as', 'ann', '--lease', '5m')
   const { out } = await place.errand('ps')
   expect(out).toMatch(/^# +id +status +owner +age +attempt +name$/m)
-  expect(out).toMatch(/^1 +\w{6} +claimable +\d/m)
-  expect(out).toMatch(/^2 +\w{6} +working +ann \([45]m\d\ds left\) /m)
-  expect(out).toMatch(/^3 +\w{6} +queued +\d/m)
+  expect(out).toMatch(/^1 +\w{8} +claimable +\d/m)
+  expect(out).toMatch(/^2 +\w{8} +working +ann \([45]m\d\ds left\) /m)
+  expect(out).toMatch(/^3 +\w{8} +queued +\d/m)
   const shown = (await place.errand('show', '#2')).out
   expect(shown).toMatch(/^#2 taken: working, claimed by ann \(claim 1\), lease until 20\S+Z \([45]m\d\ds left\)$/m)
   expect(shown).toMatch(/^leaseUntil +20\d\d-\S+Z$/m)

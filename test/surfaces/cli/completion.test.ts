@@ -38,21 +38,21 @@ describe('errand completion bash', () => {
       .filter((line) => line !== '')
   }
 
-  it('completes the verbs by their beginning', () => {
+  it('errand completion bash completes the verbs by their beginning', () => {
     expect(offered('')).toEqual([...Object.keys(verbs), 'help'])
     expect(offered('pa')).toEqual(['pause'])
     expect(offered('help', 'una')).toEqual([])
     expect(offered('help', 'unb')).toEqual(['unblock'])
   })
 
-  it('completes the verbs below a verb, and the options of each', () => {
+  it('errand completion bash completes the verbs below a verb, and the options of each', () => {
     expect(offered('board', 'cla')).toEqual(['claim'])
     expect(offered('ps', '--a')).toEqual(['--all'])
     expect(offered('--ledger', 'x.db', 'ps', '--status', 'failed', '--wa')).toEqual(['--watch'])
     expect(offered('board', 'claim', '--l')).toContain('--ledger')
   })
 
-  it('leaves the names of files to bash', () => {
+  it('errand completion bash leaves the names of files to bash', () => {
     expect(offered('run', 'plan')).toEqual([])
     expect(source).toContain('complete -o default -F _errand errand')
   })

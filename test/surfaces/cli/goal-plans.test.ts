@@ -137,7 +137,7 @@ it('errand run keeps the definition of a started goal, and says so', async () =>
   place.write('plan.yaml', 'model: "script:script.yaml"\ntasks: { a: { goal: Second } }')
   const { code, err } = await place.errand('run', 'plan.yaml')
   expect(code).toBe(3)
-  expect(err).toContain('"a" has begun with its old definition and keeps it')
+  expect(err).toContain('"a" keeps its old definition, which is part of its conversation')
   expect((await place.task('a')).goal).toBe('First')
 })
 

@@ -41,6 +41,15 @@ it.each(Object.keys(verbs))('errand help %s prints usage and options', async (ve
   expect(await errand(verb, '--help')).toEqual(asked)
 })
 
+it.each(['', ...Object.keys(verbs)])('errand help %s breaks lines between words at a terminal', async (verb) => {
+  const io = fakeIo({ cwd, tty: true })
+  expect(await main(['help', ...(verb === '' ? [] : [verb])], io)).toBe(0)
+  const lines = io.out().split('\n')
+  expect(lines.filter((line) => line.length > 80)).toEqual([])
+  const { out } = await errand('help', ...(verb === '' ? [] : [verb]))
+  expect(lines.join(' ').split(/\s+/)).toEqual(out.split(/\s+/))
+})
+
 it('errand --version prints the version of the package', async () => {
   expect((await errand('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
 })
@@ -52,7 +61,8 @@ it('errand suggests the nearest verb for an unknown one', async () => {
 
 it.each([
   ['an unknown option', ['run', 'plan.yaml', '--agian'], /Did you mean "--again"/],
-  ['a missing plan', ['run', 'other.yaml'], /Cannot read the plan other\.yaml/],
+  ['a missing plan', ['run', 'other.yaml'], /^errand: Cannot read the plan other\.yaml: there is no such file\.\n$/],
+  ['a misspelt plan', ['run', 'paln.yaml'], /there is no such file\. Did you mean "plan\.yaml"\?\n$/],
   ['an unknown target', ['run', 'plan.yaml', 'c'], /no task "c"/],
   ['an invalid concurrency', ['run', 'plan.yaml', '--concurrency', '0'], /at least 1/],
   ['--key beside --again', ['run', 'plan.yaml', '--key', 'k', '--again'], /only one of them/],

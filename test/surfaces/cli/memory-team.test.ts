@@ -77,10 +77,10 @@ it('S2-010 S2-012 S2-048 errand task join creates a branch for the agent and pri
   const [first, observe, leave, , ...context] = joined.out.split('\n')
   expect(first).toBe('bob works on #1 Fix auth, on the branch task/fix-auth/bob')
   // The suggested commands work.
-  expect(observe).toMatch(/^ {4}errand memory observe --task \w+ --agent bob --session NAME --type insight TEXT$/)
-  const [, ...asTyped] = (observe as string).trim().split(' ')
+  expect(observe).toMatch(/^ {4}errand memory observe --task '#\d+' --agent bob --session NAME --type insight TEXT$/)
+  const [, ...asTyped] = (observe as string).trim().replaceAll("'", '').split(' ')
   expect(await place.errand(...asTyped)).toMatchObject({ code: 0, err: '' })
-  expect(leave).toMatch(/^ {4}errand task leave \w+ --as bob$/)
+  expect(leave).toMatch(/^ {4}errand task leave '#\d+' --as bob$/)
   expect(context.join('\n')).toContain('Task Context')
   expect(context.join('\n')).toMatch(/\[ACTIVE\].*Find it[\s\S]*\[TODO\].*Mend it/)
   expect(await place.errand('task', 'context', '#1')).toEqual({ code: 0, out: context.join('\n'), err: '' })
@@ -142,7 +142,7 @@ it('errand show prints branch, type and progress of a task with a team, and not 
   const { out } = await place.errand('show', '#1')
   expect(out).toMatch(/^branch +task\/fix-auth$/m)
   expect(out).toMatch(/^type +repair$/m)
-  expect(out).toMatch(/^objectives +1 of 2 done: "errand task context \w+"$/m)
+  expect(out).toMatch(/^objectives +1 of 2 done: "errand task context '#\d+'"$/m)
   expect(json(await place.errand('show', '#1', '--json')).team).toMatchObject({
     branch: 'task/fix-auth',
     type: 'repair',
@@ -283,10 +283,10 @@ it('S2-007 errand task teams lists the latest first, filtered by state and type'
   await place.errand('add', 'No team')
   await place.errand('task', 'complete', '#2')
   const { out } = await place.errand('task', 'teams')
-  expect(out.split('\n').map((line) => line.replace(/^\S+ +/, '').replace(/ +/g, ' '))).toEqual([
-    'status type branch name',
-    'completed docs task/write-docs Write docs',
-    'submitted repair task/fix-auth Fix auth',
+  expect(out.split('\n').map((line) => line.replace(/ +/g, ' '))).toEqual([
+    'task status type branch name',
+    '#2 completed docs task/write-docs Write docs',
+    '#1 submitted repair task/fix-auth Fix auth',
     '',
   ])
   const named = async (...args: string[]) =>

@@ -194,8 +194,8 @@ it('errand memory refuses unknown branches, states and types', async () => {
 
 it('S2-009 S2-037 errand memory branches shows the tree with states, numbers of facts and owners', async () => {
   await using place = await consolidatedMemory()
-  const { id } = await place.task('Fix auth')
-  const task = `task ${id.slice('task-'.length, 'task-'.length + 6)}`
+  const { id, seq } = await place.task('Fix auth')
+  const task = `task #${seq}`
   expect(cells(await place.errand('memory', 'branches'))).toEqual([
     ['branch', 'status', 'facts', 'of'],
     ['main', 'active', '1'],
@@ -271,9 +271,9 @@ function decisionLines(out: string): string[] {
   return lines.map((line) =>
     line
       .replace(timed, '')
-      .replace(/^fact-([a-z2-7]{6})[a-z2-7]{7}\b/, (_, id: string) => name(id))
+      .replace(/^fact-([a-z2-7]{8})[a-z2-7]{5}\b/, (_, id: string) => name(id))
       .replace(
-        /(?<=^(?:\S+ +)?|(?:from|by|to|contradicts) |^ {2})([a-z2-7]{6})(?= (?:is|on|gives|contradicts|sums|\())/g,
+        /(?<=^(?:\S+ +)?|(?:from|by|to|contradicts) |^ {2})([a-z2-7]{8})(?= (?:is|on|gives|contradicts|sums|\())/g,
         name,
       )
       .replace(/ {2,}(?=\S)/g, (gap, at: number) => (at === 0 ? gap : ' ')),
@@ -318,7 +318,7 @@ it('S2-104 errand memory why names the contradicting fact, whichever of the two 
     expect(others).toContainEqual(other)
     const { out } = await place.errand('memory', 'why', fact.id)
     expect(out).toMatch(new RegExp(`It is contradicted by:\\n {2}\\w+ on task/fix-auth .*: ${other.text}\\n$`))
-    const own = new RegExp(` ${fact.id.slice(5, 11)} (is contradicted by|contradicts) \\w{6}; both stay active`)
+    const own = new RegExp(` ${fact.id.slice(5, 13)} (is contradicted by|contradicts) \\w{8}; both stay active`)
     verbs.push(own.exec(out)?.[1] ?? '')
   }
   expect(verbs.toSorted()).toEqual(['contradicts', 'is contradicted by'])
@@ -336,8 +336,8 @@ it('S2-075 errand memory why names the fact that replaced it, and the facts that
   expect(done.out).toContain('1 combined, summarized')
   const { out } = await place.errand('memory', 'why', first)
   expect(out).toContain('0.70 superseded')
-  expect(out).toMatch(/ is replaced by \w{6}, which says the same, 100 % alike/)
-  expect(out).toContain(`Replaced by ${second.slice(5, 11)} on task/fix-auth/ann: The cache is cold`)
+  expect(out).toMatch(/ is replaced by \w{8}, which says the same, 100 % alike/)
+  expect(out).toContain(`Replaced by ${second.slice(5, 13)} on task/fix-auth/ann: The cache is cold`)
   expect(json(await place.errand('memory', 'why', second, '--json'))).toMatchObject({
     fact: { id: second, status: 'active' },
     decisions: [],
@@ -345,7 +345,7 @@ it('S2-075 errand memory why names the fact that replaced it, and the facts that
     others: [{ id: first, status: 'superseded' }],
   })
   const survivor = await place.errand('memory', 'why', second)
-  expect(survivor.out).toContain(`replaces ${first.slice(5, 11)}, which says the same, 100 % alike`)
+  expect(survivor.out).toContain(`replaces ${first.slice(5, 13)}, which says the same, 100 % alike`)
   const alone = (await place.errand('memory', 'remember', 'Nothing asked')).out.trim()
   expect((await place.errand('memory', 'why', alone)).out).toContain('The fact was stated directly')
 })
@@ -355,12 +355,12 @@ it('errand memory why shows where a fact was merged, and which facts it confirme
   const [, fact] = jsonLines(
     await place.errand('memory', '--json', '--branch', 'task/fix-auth', '--category', 'decision'),
   )
-  expect((await place.errand('memory', 'why', fact.id)).out).toMatch(/main +\w{6} is merged as \w{6} on main: 0\.90\n/)
+  expect((await place.errand('memory', 'why', fact.id)).out).toMatch(/main +\w{8} is merged as \w{8} on main: 0\.90\n/)
   const [bobs] = jsonLines(await place.errand('memory', '--json', '--branch', 'task/fix-auth/bob'))
   expect(bobs.text).toMatch(/^bob found/)
   const [, decision] = jsonLines(await place.errand('memory', '--json', '--branch', 'task/fix-auth/bob'))
   expect((await place.errand('memory', 'why', decision.id)).out).toMatch(
-    / \w{6} confirms \w{6} on task\/fix-auth: 0\.80 → 0\.90, 100 % alike\n/,
+    / \w{8} confirms \w{8} on task\/fix-auth: 0\.80 → 0\.90, 100 % alike\n/,
   )
 })
 
@@ -457,7 +457,7 @@ it('S2-105 errand memory merge moves facts to the branch above once, and prints 
   await place.errand('memory', 'remember', tokens(30), ...stated)
   const merged = await place.errand('memory', 'merge', 'task/fix-auth')
   expect(merged.out).toMatch(
-    /^task\/fix-auth: 2 facts merged, 1 in conflict with another\n {2}\w{6} contradicts \w{6} \(numbers\): both stay, disputed\n$/,
+    /^task\/fix-auth: 2 facts merged, 1 in conflict with another\n {2}\w{8} contradicts \w{8} \(numbers\): both stay, disputed\n$/,
   )
   expect(cells(await place.errand('memory'), 1)).toEqual([
     ['sure', 'category', 'who', 'fact'],

@@ -62,6 +62,6 @@ it('the example project report, killed in the middle of its tasks, runs only tho
   await first.ended
   const { code, out } = await place.start('run', plan, ...ledger).ended
   expect(code).toBe(0)
-  expect(out).not.toMatch(/collect\/lines +(started|goes on)/)
-  expect(out).toMatch(/collect\/\w+ +(interrupted|goes on)/)
+  expect(out).not.toMatch(/collect\/lines +(started|continues)/)
+  expect(out).toMatch(/collect\/\w+ +(interrupted|continues)/)
 })

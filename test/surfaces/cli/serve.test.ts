@@ -4,7 +4,6 @@ import { mkdirSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { loadHono } from '../../../src/surfaces/http/load-hono.ts'
 import { type ErrandProcess, Workplace } from './workplace.ts'
 
 const token = 'a-token-that-is-long-enough-for-the-door'
@@ -156,16 +155,4 @@ it.each([
   place.write('short', 'short')
   const { code, err } = await place.errand('serve', ...args)
   expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(words) as string })
-})
-
-it('errand serve names a missing package', async () => {
-  const missing = Object.assign(new Error("Cannot find package 'hono' imported from x"), {
-    code: 'ERR_MODULE_NOT_FOUND',
-  })
-  await expect(loadHono(() => Promise.reject(missing))).rejects.toMatchObject({
-    code: 'NOT_OFFERED',
-    message: expect.stringContaining('npm install hono') as string,
-  })
-  const other = new Error('broken')
-  await expect(loadHono(() => Promise.reject(other))).rejects.toBe(other)
 })

@@ -40,7 +40,7 @@ it('errand pause ends a command of another process, and resume runs it again', a
   expect((await place.errand('pause', id)).code).toBe(0)
   const paused = await run.ended
   expect(paused.code).toBe(3)
-  expect(paused.out).toMatch(/‖ busy \(#\d+\) is paused\n +errand resume \w+/)
+  expect(paused.out).toMatch(/‖ busy \(#\d+\) is paused\n +errand resume '#\d+'/)
   const again = place.start('run', 'plan.yaml')
   expect((await again.ended).code).toBe(3)
   expect((await place.errand('resume', id)).code).toBe(0)
@@ -58,6 +58,18 @@ it.each(['answer', 'send'])('errand %s records that the answer came from the com
   await using engine = await createEngine({ ledger: join(place.folder, 'ledger.db'), work: false })
   const answered = (await history(engine, id)).find(({ type }) => type === 'task.answered')
   expect(answered?.data).toMatchObject({ answer: 'x', answeredBy: { surface: 'cli' } })
+})
+
+it('errand answer refuses a value that does not fit, and says what does', async () => {
+  await using place = new Workplace()
+  place.write('plan.yaml', 'tasks: { sure: { ask: { question: Sure?, schema: { type: boolean } } } }')
+  expect((await place.errand('run', 'plan.yaml')).code).toBe(3)
+  expect(await place.errand('answer', '#2', 'maybe')).toEqual({
+    code: 2,
+    out: '',
+    err: 'errand: "maybe" does not fit: expected a boolean, got a string. Type one of: true, false.\n',
+  })
+  expect((await place.errand('answer', '#2', 'true')).code).toBe(0)
 })
 
 it('errand answer refuses a question that was already answered', async () => {

@@ -93,7 +93,7 @@ it('errand ps --watch prints one line per change, until the task leaves the choi
   await wrote(/deleted/)
   io.interrupt()
   expect(await watching).toBe(130)
-  expect(io.out().replaceAll(/\(\w{6}\)/g, '(id)')).toBe(
+  expect(io.out().replaceAll(/\(\w{8}\)/g, '(id)')).toBe(
     [
       '#1 review (id) claimable',
       '#1 review (id) working, claimed by ann (claim 1)',
@@ -136,7 +136,7 @@ it('errand ps --watch shows changes by another process, and exits with 130 on Ct
   await using place = new Workplace()
   await place.errand('add', 'one')
   const watching = place.start('ps', '--watch')
-  await watching.printed(/^#1 one \(\w{6}\) claimable$/m)
+  await watching.printed(/^#1 one \(\w{8}\) claimable$/m)
   await place.errand('claim', '--as', 'ann')
   await watching.printed(/working, claimed by ann \(claim 1\)$/m)
   watching.kill('SIGINT')

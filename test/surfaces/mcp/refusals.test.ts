@@ -38,7 +38,7 @@ it.each(eras)(
         const refused = toolErrorOf(await client.call('task_answer', { taskId: task.id, value: 'yes', ...question }))
         expect(refused).toMatchObject({
           code: 'FORBIDDEN',
-          message: expect.stringContaining('put to people') as string,
+          message: expect.stringContaining('for people') as string,
         })
       }
     }

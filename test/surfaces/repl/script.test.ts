@@ -135,10 +135,10 @@ it('X-028 /tail prints events of other processes until it is interrupted', async
   await using place = new Workplace()
   await place.errand('add', 'first')
   const tail = place.start('repl', '-e', '/events', '-e', '/tail')
-  await tail.printed(/first \(\w+\) task\.created/)
+  await tail.printed(/#1 first task\.created/)
   // A task that is added before the tail has started is not printed, so tasks are added until one is.
   let printed = false
-  const telling = tail.printed(/later\d+ \(\w+\) task\.created/).then(() => {
+  const telling = tail.printed(/#\d+ later\d+ task\.created/).then(() => {
     printed = true
   })
   for (let count = 0; !printed; count++) await place.errand('add', `later${count}`)

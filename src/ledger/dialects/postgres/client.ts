@@ -4,6 +4,8 @@
 /** One connection for the ledger alone. Whole numbers (int8 too) are returned as JavaScript numbers. */
 export interface PostgresClient {
   query(sql: string, parameters?: unknown[]): Promise<{ rows: unknown[]; affectedRows?: number | undefined }>
+  /** Before a transaction: connects again if the connection was lost. Absent where it cannot be lost. */
+  ensure?(): Promise<void>
 }
 
 /** A statement that failed. `sqlState` is undefined when the server did not answer. */
@@ -14,6 +16,11 @@ export class StatementFailed extends Error {
     super(cause instanceof Error ? cause.message : String(cause), { cause })
     const code = (cause as { code?: unknown } | null)?.code
     this.sqlState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+  }
+
+  /** The server did not answer, or has ended the session. */
+  get isLost(): boolean {
+    return this.sqlState === undefined || /^(?:08|57P|25P03)/.test(this.sqlState)
   }
 
   /** The server rolled back for another session; the same transaction may be run again. */

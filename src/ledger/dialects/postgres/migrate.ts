@@ -8,11 +8,28 @@ import { postgresDialect } from './dialect.ts'
 /** Held for the length of a migration; each database has advisory locks of its own. */
 const migrationLock = applicationId + 1
 
-/** @throws ErrandError LEDGER_NEWER, LEDGER_FOREIGN; the error of the server when a statement fails */
-export async function migrate(client: PostgresClient, name: string): Promise<void> {
+/**
+ * @param options.createsSchema the schema of the session, which is created if it is missing
+ * @throws ErrandError LEDGER_NEWER, LEDGER_FOREIGN; the error of the server when a statement fails
+ */
+export async function migrate(
+  client: PostgresClient,
+  name: string,
+  options: { createsSchema?: string | undefined } = {},
+): Promise<void> {
+  if ((await storedVersion(client)) === ledgerVersion) return
   await client.query('begin')
   try {
+    // A migration takes as long as its tables are large, and others wait for it.
+    await client.query(`set local lock_timeout = 0`)
+    await client.query(`set local statement_timeout = 0`)
     await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
+    // Engines of the version before pause.
+    await client.query('select pg_advisory_xact_lock($1)', [applicationId])
+    if (options.createsSchema !== undefined) {
+      const quoted = options.createsSchema.replaceAll('"', '""')
+      await client.query(`create schema if not exists "${quoted}"`)
+    }
     const version = await versionOf(client, name)
     for (const text of migrationTexts(postgresDialect, version)) await client.query(text)
     if (version === 0) await client.query('create table ledger_version (version bigint not null)')
@@ -25,12 +42,23 @@ export async function migrate(client: PostgresClient, name: string): Promise<voi
   }
 }
 
+/** From the catalog, whose rows are as new as the statement: `to_regclass` may answer from a cache that is older than the lock. */
+async function tablesFound(client: PostgresClient): Promise<{ ours: boolean; taken: boolean }> {
+  const { rows } = await client.query(`
+    select coalesce(bool_or(tablename = 'ledger_version'), false) as ours, coalesce(bool_or(tablename = 'task'), false) as taken
+    from pg_tables where schemaname = current_schema() and tablename in ('ledger_version', 'task')`)
+  return (rows as [{ ours: boolean; taken: boolean }])[0]
+}
+
+/** Undefined without a ledger. Most opens find a migrated one, and wait for no other. */
+async function storedVersion(client: PostgresClient): Promise<number | undefined> {
+  if (!(await tablesFound(client)).ours) return undefined
+  const [stored] = (await client.query('select version from ledger_version')).rows as [{ version: number }]
+  return Number(stored.version)
+}
+
 async function versionOf(client: PostgresClient, name: string): Promise<number> {
-  const [found] = (
-    await client.query(
-      `select to_regclass('ledger_version') is not null as ours, to_regclass('task') is not null as taken`,
-    )
-  ).rows as [{ ours: boolean; taken: boolean }]
+  const found = await tablesFound(client)
   if (!found.ours) {
     if (!found.taken) return 0
     throw new ErrandError(

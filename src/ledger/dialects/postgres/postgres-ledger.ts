@@ -1,7 +1,4 @@
-// The ledger on PostgreSQL, over one connection: the same steps, statements and migrations as on SQLite, each request awaited. It proves
-// the dialect (with PGlite in process) and is not offered to users yet. Missing: `register`, `isAlive` and `unregister` cover this process
-// only and report others as `unknown` (advisory locks of sessions would do), and commits of other processes are not watched (NOTIFY would
-// do).
+// The ledger on PostgreSQL: the same steps, statements and migrations as on SQLite, each request awaited.
 import type { Reader } from '../../../bus/reader.ts'
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
@@ -25,7 +22,9 @@ import type { Request } from '../../statement.ts'
 import { tablesOf } from '../../tables/tables.ts'
 import { type PostgresClient, StatementFailed } from './client.ts'
 import { postgresDialect } from './dialect.ts'
+import { type LedgerLife, lifeInProcess } from './life.ts'
 import { migrate } from './migrate.ts'
+import { drive, Session } from './session.ts'
 
 export type { PostgresClient } from './client.ts'
 
@@ -39,25 +38,43 @@ export async function openPostgresLedger(
 ): Promise<Ledger> {
   const name = options.name ?? 'postgres'
   await migrate(client, name)
-  return new PostgresLedger(name, client, options.clock ?? systemClock)
+  const clock = options.clock ?? systemClock
+  return new PostgresLedger({ name, writer: client, reader: client, life: lifeInProcess(), clock })
 }
 
-class PostgresLedger implements Ledger, GroupRunner {
+/** What a ledger is made of. */
+export interface PostgresParts {
   readonly name: string
-  readonly #client: PostgresClient
+  readonly writer: PostgresClient
+  /** Another connection, for reads that do not wait for steps; or the same. */
+  readonly reader: PostgresClient
+  readonly life: LedgerLife
+  readonly clock: Clock
+  /** Ends the connections, when the ledger is closed. Absent where they belong to the caller. */
+  readonly disconnect?: () => Promise<unknown>
+}
+
+export class PostgresLedger implements Ledger, GroupRunner {
+  readonly name: string
+  readonly #writer: Session
+  readonly #reader: Session
+  readonly #life: LedgerLife
+  readonly #disconnect: PostgresParts['disconnect']
   readonly #tx: Tx
   readonly #commits: GroupCommit
-  readonly #alive = new Set<string>()
   readonly #observers = new LedgerObservers()
-  #turn: Promise<unknown> = Promise.resolve()
-  /** A rollback failed: unless the connection is closed, its transaction is still open. */
-  #leftOpen = false
+  /** The time of the server, where it may be another than that of this host. */
+  readonly now?: () => number
   #closing: Promise<void> | undefined
   #closed = false
 
-  constructor(name: string, client: PostgresClient, clock: Clock) {
+  constructor({ name, writer, reader, life, clock, disconnect }: PostgresParts) {
+    this.#disconnect = disconnect
     this.name = name
-    this.#client = client
+    this.#writer = new Session(writer)
+    this.#reader = reader === writer ? this.#writer : new Session(reader)
+    this.#life = life
+    if (life.now !== undefined) this.now = () => life.now?.() as number
     this.#tx = tablesOf(postgresDialect)
     this.#commits = new GroupCommit(this, this.#observers, clock, createRandomIds().random)
   }
@@ -68,39 +85,45 @@ class PostgresLedger implements Ledger, GroupRunner {
 
   async read<R>(query: (tx: Reads) => Op<R>, { signal }: Reader = {}): Promise<R> {
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The ledger is closed; open it again to read.')
-    return this.#alone(async () => {
+    const session = this.#reader
+    return session.alone(async () => {
       signal?.throwIfAborted()
       try {
         // One snapshot for all statements of the query; by default each would see a later state than the one before.
-        await this.#begin('begin isolation level repeatable read read only')
-        return await this.#drive(query(this.#tx), (request) => {
+        await session.begin('begin isolation level repeatable read read only')
+        return await drive(query(this.#tx), (request) => {
           signal?.throwIfAborted()
-          return this.#reply(request)
+          return session.reply(request)
         })
       } catch (error) {
         if (!(error instanceof StatementFailed)) throw error
         throw new ErrandError('LEDGER_UNAVAILABLE', `The ledger could not be read (${error.message}).`, {}, error)
       } finally {
-        await this.#rollback()
+        await session.rollback()
       }
     })
   }
 
-  async register(instanceId: string): Promise<void> {
-    this.#alive.add(instanceId)
+  register(instanceId: string): Promise<void> {
+    return this.#life.register(instanceId)
   }
 
   async isAlive(instanceId: string): Promise<Life> {
-    return this.#alive.has(instanceId) ? 'alive' : 'unknown'
+    return this.#life.isAlive(instanceId)
   }
 
   unregister(instanceId: string): void {
-    this.#alive.delete(instanceId)
+    this.#life.unregister(instanceId)
   }
 
   observe(observer: LedgerObserver, options: { watchOthers: boolean }): () => void {
     this.#observers.add(observer, options)
     return () => this.#observers.remove(observer)
+  }
+
+  /** Another process may have committed. */
+  othersChanged(): void {
+    this.#observers.othersChanged()
   }
 
   close({ withinMs }: { withinMs?: number } = {}): Promise<void> {
@@ -112,51 +135,57 @@ class PostgresLedger implements Ledger, GroupRunner {
     await this.#commits.close(withinMs)
     this.#closed = true
     this.#observers.clear()
-    this.#alive.clear()
-    await this.#turn
+    await Promise.all([this.#writer.settled(), this.#reader.settled()])
+    await Promise.all([this.#life.close(), this.#disconnect?.()])
   }
 
   // ── GroupRunner ──
 
-  runGroup(group: readonly QueuedStep[]): Promise<CommittedGroup> {
-    return this.#alone(async () => {
-      const events = new AppendedEvents()
-      const outcomes: StepOutcome[] = []
-      try {
-        await this.#begin('begin')
-        // Writers take turns, so that the order of event.seq is the order of commits: with a sequence alone, a follower would miss the rows
-        // of a transaction that drew its numbers first and committed last. An advisory lock, because a lock on the table would block
-        // autovacuum.
-        await this.#request('select pg_advisory_xact_lock($1)', [applicationId])
-        for (const { step } of group) outcomes.push(await this.#runStep(step, events))
-      } catch (error) {
-        await this.#rollback()
-        throw error instanceof StatementFailed && error.isContention ? new LedgerBusy() : error
-      }
-      try {
-        await this.#request('commit')
-      } catch (error) {
-        await this.#rollback()
-        throw new CommitFailed((error as Error).message, { cause: error })
-      }
-      return { outcomes, events: events.committed() }
-    })
+  async runGroup(group: readonly QueuedStep[]): Promise<CommittedGroup> {
+    const committed = await this.#writer.alone(() => this.#runGroup(group))
+    this.#life.committed()
+    return committed
+  }
+
+  async #runGroup(group: readonly QueuedStep[]): Promise<CommittedGroup> {
+    const session = this.#writer
+    const events = new AppendedEvents()
+    const outcomes: StepOutcome[] = []
+    try {
+      await session.begin('begin')
+      // Writers take turns, so that the order of event.seq is the order of commits: with a sequence alone, a follower would miss the rows
+      // of a transaction that drew its numbers first and committed last. An advisory lock, because a lock on the table would block
+      // autovacuum.
+      await session.request('select pg_advisory_xact_lock($1)', [applicationId])
+      for (const { step } of group) outcomes.push(await this.#runStep(step, events))
+    } catch (error) {
+      await session.rollback()
+      throw session.isRetried(error) ? new LedgerBusy(0, error) : error
+    }
+    try {
+      await session.request('commit')
+    } catch (error) {
+      await session.rollback()
+      throw new CommitFailed((error as Error).message, { cause: error })
+    }
+    return { outcomes, events: events.committed() }
   }
 
   /** Always inside a savepoint: after a failed statement PostgreSQL refuses the rest of a transaction. */
   async #runStep(step: Step, events: AppendedEvents): Promise<StepOutcome> {
+    const session = this.#writer
     const before = events.length
-    await this.#request('savepoint step')
+    await session.request('savepoint step')
     try {
       const draft = new Draft()
-      const value = await this.#drive(step.decide(this.#tx), (request) => this.#draftedReply(request, draft, events))
+      const value = await drive(step.decide(this.#tx), (request) => this.#draftedReply(request, draft, events))
       await this.#flush(draft, events)
-      await this.#request('release savepoint step')
+      await session.request('release savepoint step')
       return { ok: true, value }
     } catch (error) {
-      if (error instanceof StatementFailed && (error.sqlState === undefined || error.isContention)) throw error
-      await this.#request('rollback to savepoint step')
-      await this.#request('release savepoint step')
+      if (error instanceof StatementFailed && (error.isLost || error.isContention)) throw error
+      await session.request('rollback to savepoint step')
+      await session.request('release savepoint step')
       events.truncate(before)
       return {
         ok: false,
@@ -178,59 +207,9 @@ class PostgresLedger implements Ledger, GroupRunner {
   }
 
   async #run(request: Request, draft: Draft, events: AppendedEvents): Promise<unknown> {
-    const reply = await this.#reply(request)
+    const reply = await this.#writer.reply(request)
     events.note(request, reply)
     draft.noteReply(request, reply)
     return reply
-  }
-
-  async #drive<R>(op: Op<R>, replyTo = (request: Request): Promise<unknown> => this.#reply(request)): Promise<R> {
-    let next = op.next()
-    while (!next.done) {
-      let reply: unknown
-      try {
-        reply = await replyTo(next.value as Request)
-      } catch (error) {
-        next = op.throw(error)
-        continue
-      }
-      next = op.next(reply)
-    }
-    return next.value
-  }
-
-  async #reply({ sql, parameters, want }: Request): Promise<unknown> {
-    const { rows, affectedRows } = await this.#request(sql, [...parameters])
-    if (want === 'rows') return rows
-    return want === 'seq' ? (rows[0] as { seq: number }).seq : (affectedRows ?? 0)
-  }
-
-  async #request(sql: string, parameters?: unknown[]): Promise<Awaited<ReturnType<PostgresClient['query']>>> {
-    try {
-      return await this.#client.query(sql, parameters)
-    } catch (error) {
-      throw new StatementFailed(error)
-    }
-  }
-
-  /** First ends a transaction whose rollback failed: its writes would be committed with the next group. */
-  async #begin(text: string): Promise<void> {
-    if (this.#leftOpen) await this.#request('rollback')
-    this.#leftOpen = false
-    await this.#request(text)
-  }
-
-  /** Ends any open transaction. A closed connection has none. */
-  async #rollback(): Promise<void> {
-    await this.#client.query('rollback').catch(() => {
-      this.#leftOpen = true
-    })
-  }
-
-  /** One connection, one transaction at a time. */
-  #alone<R>(work: () => Promise<R>): Promise<R> {
-    const result = this.#turn.then(work)
-    this.#turn = result.catch(() => undefined)
-    return result
   }
 }

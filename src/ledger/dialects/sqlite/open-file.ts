@@ -61,6 +61,11 @@ function openOnce(path: string, bytes: number): OpenedFile {
     const checkLater = bytes > checkedAtOnceBytes
     if (bytes > 0 && !checkLater) quickCheck(connection)
     migrate(connection, path)
+    if (forgetStatistics(connection)) {
+      // A connection keeps what it has read.
+      connection.close()
+      return openOnce(path, bytes)
+    }
     return { connection, checkLater }
   } catch (error) {
     connection.close()
@@ -184,4 +189,16 @@ function migrate(connection: Connection, path: string): void {
     if (connection.inTransaction) connection.execute('rollback')
     throw error
   }
+}
+
+/**
+ * Removes what another program's ANALYZE or `PRAGMA optimize` has found out about the rows; true if there was anything. Plans must depend on
+ * the schema and the statement alone: statistics of a small ledger let SQLite choose walks through whole tables, which then grow.
+ */
+function forgetStatistics(connection: Connection): boolean {
+  const rowsOf = (sql: string) => connection.run({ sql, parameters: [], want: 'rows' }) as Array<{ name: string }>
+  const tables = rowsOf(`select name from sqlite_schema where name in ('sqlite_stat1', 'sqlite_stat4')`)
+  const filled = tables.filter(({ name }) => rowsOf(`select '' as name from ${name} limit 1`).length > 0)
+  for (const { name } of filled) connection.execute(`delete from ${name}`)
+  return filled.length > 0
 }

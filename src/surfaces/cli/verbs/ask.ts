@@ -17,7 +17,7 @@ import { linesOf } from '../../../terminal/round-log.ts'
 import { RoundView } from '../../../terminal/round-view.ts'
 import { shellCommand } from '../../../terminal/shell-quote.ts'
 import { StopListener } from '../../../terminal/stop-listener.ts'
-import { shortId, taskLabel } from '../../../terminal/task-labels.ts'
+import { taskLabel, taskNumber } from '../../../terminal/task-labels.ts'
 import { ledgerFlagOf } from '../ledger-path.ts'
 import { agentOptions, agentOptionsHelp, readyAgents, requireModel } from '../model-source.ts'
 import { openEngine } from '../open-ledger.ts'
@@ -133,7 +133,7 @@ async function released(io: CommandIo, engine: Engine, task: Task, flags: AskFla
       : 'the same command continues it'
   note(
     io,
-    `Stopping: ${taskLabel(task)} stays open, ${continuation}; "${shellCommand('errand', 'cancel', shortId(task.id), ...ledgerFlagOf(flags))}" cancels it.`,
+    `Stopping: ${taskLabel(task)} stays open, ${continuation}; "${shellCommand('errand', 'cancel', taskNumber(task), ...ledgerFlagOf(flags))}" cancels it.`,
   )
   await engine.close()
   return exitCodes.interrupted

@@ -8,7 +8,7 @@ import { lists, texts } from '../../../terminal/arguments.ts'
 import { type CommandIo, print, printJson, printValue } from '../../../terminal/io.ts'
 import { durationOption, givenResult } from '../../../terminal/option-values.ts'
 import { shellCommand } from '../../../terminal/shell-quote.ts'
-import { endReason, ownerLabel, shortId, stateLabel, taskLabel } from '../../../terminal/task-labels.ts'
+import { endReason, ownerLabel, stateLabel, taskLabel, taskNumber } from '../../../terminal/task-labels.ts'
 import { cleanText, indented } from '../../../terminal/terminal-text.ts'
 import { ledgerFlagOf } from '../ledger-path.ts'
 import { withLedger, withTask } from '../open-ledger.ts'
@@ -66,7 +66,7 @@ function describe(io: CommandIo, task: Task, ledgerFlag: string[]): void {
   for (const field of ['goal', 'description'] as const) {
     if (task[field]) print(io, indented(cleanText(task[field])))
   }
-  const completion = [shortId(task.id), '--as', task.owner ?? '', '--fence', `${task.fence}`, ...ledgerFlag]
+  const completion = [taskNumber(task), '--as', task.owner ?? '', '--fence', `${task.fence}`, ...ledgerFlag]
   print(io, `    ${shellCommand('errand', 'complete', ...completion)}`)
 }
 

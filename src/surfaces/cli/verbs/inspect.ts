@@ -62,11 +62,12 @@ function portOf(flags: InspectFlags, option: 'port' | 'inspector-port'): number 
 /** Serves the page with the scope `read`: the bus refuses changes. */
 async function servePage(io: CommandIo, engine: Engine, token: string, port: number) {
   const { serve } = await import('../../http/index.ts')
-  const { bearsToken } = await import('../../../web/request-guard.ts')
+  const { tokenCheck } = await import('../../../web/request-guard.ts')
+  const bearsToken = tokenCheck(token)
   return await orMisuse(
     serve(engine, {
       port,
-      authenticate: (request) => (bearsToken(request, token) ? { scopes: ['read'] } : null),
+      authenticate: (request) => (bearsToken(request) ? { scopes: ['read'] } : null),
       onError: (error) => note(io, `errand inspect: ${messageOf(error)}`),
     }),
   )

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import { createBoardSession } from '../../../board/board-session.ts'
 import { systemClock } from '../../../core/clock.ts'
-import { createRandomIds } from '../../../core/ids.ts'
+import { randomText } from '../../../core/ids.ts'
 import { messageOf } from '../../../core/stored-error.ts'
 import type { Engine } from '../../../engine-api.ts'
 import { modelBounds } from '../../../entities/creation-bounds.ts'
@@ -132,5 +132,5 @@ async function serveHttp(io: CommandIo, engine: Engine, flags: McpFlags, signal:
 
 /** Distinguishes clients with the same name. */
 function fourLetters(): string {
-  return createRandomIds().next('x').replace('x-', '').slice(0, 4)
+  return randomText(4)
 }

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { packageVersion } from '../../../core/package-folder.ts'
 import type { Engine, EngineOptions } from '../../../engine-api.ts'
+import { shownLedger } from '../../../ledger/open-ledger.ts'
 import { type FlagsOf, misuse, switches, texts } from '../../../terminal/arguments.ts'
 import { exitCodes } from '../../../terminal/exit-code.ts'
 import { type CommandIo, print } from '../../../terminal/io.ts'
 import { StopListener } from '../../../terminal/stop-listener.ts'
+import { wrapIndented } from '../../../terminal/terminal-text.ts'
 import { endCommands } from '../end-commands.ts'
 import { resolveLedger } from '../ledger-path.ts'
 import { agentOptions, agentOptionsHelp } from '../model-source.ts'
@@ -85,18 +87,19 @@ async function carryOut(io: CommandIo, engine: Engine, script: string): Promise<
   return stop.signal.aborted ? exitCodes.interrupted : code
 }
 
-function banner(ledger: string, works: boolean): string[] {
+function banner(ledger: string, works: boolean): string {
   return [
     `errand ${packageVersion()} on ${ledger}, ${works ? 'running its tasks' : 'running no tasks (--work runs them)'}.`,
     '/help lists the commands, "@TASK text" sends a message, everything else is JavaScript. Ctrl-D ends.',
-  ]
+  ].join('\n')
 }
 
 /** Installs no SIGINT listener: Ctrl-C is a key here, and a listener would prevent Node from interrupting a loop. */
 async function converse(io: CommandIo, engine: Engine, flags: ReplFlags): Promise<number> {
   const quiet = flags.quiet === true
   const { startRepl } = await import('../../repl/index.ts')
-  if (!quiet) print(io, banner(resolveLedger(flags.ledger, io), flags.work === true))
+  const shown = banner(shownLedger(resolveLedger(flags.ledger, io)), flags.work === true)
+  if (!quiet) print(io, wrapIndented(shown, io.stdout.columns ?? 80))
   const repl = startRepl(engine, {
     input: io.keyboard as NodeJS.ReadableStream,
     output: io.stdout as unknown as NodeJS.WritableStream,

@@ -1,4 +1,4 @@
-// `errand run`: runs a plan to its end, or goes on with it. Killed at any moment and called again, it goes on from the ledger.
+// `errand run`: runs a plan to its end, or continues it. Killed at any moment and called again, it continues from the ledger.
 import { systemClock } from '../../../core/clock.ts'
 import { formatDuration } from '../../../core/duration.ts'
 import { Notifier } from '../../../core/notifier.ts'
@@ -42,7 +42,7 @@ import { cleanLine } from '../../../terminal/terminal-text.ts'
 import { endCommands } from '../end-commands.ts'
 import { goalNotes, modelsOf, requireModels } from '../goal-models.ts'
 import { ledgerFileCheck } from '../ledger-file.ts'
-import { isLedgerFile, ledgerExists, ledgerFlagOf, prepareLedger } from '../ledger-path.ts'
+import { ledgerExists, ledgerFlagOf, prepareLedger } from '../ledger-path.ts'
 import { agentOptionsHelp, agentsFor } from '../model-source.ts'
 import { withLedger } from '../open-ledger.ts'
 import { decisionJson, describeDecisions, notesOn } from '../round-decisions.ts'
@@ -82,7 +82,7 @@ export const run = defineVerb({
 async function dryRun(io: CommandIo, request: RunPlan, flags: RunFlags): Promise<number> {
   // A ledger that does not exist is not created.
   const known =
-    isLedgerFile(request.ledger) && ledgerExists(request.ledger)
+    request.ledger !== ':memory:' && ledgerExists(request.ledger)
       ? await withLedger(io, flags, async (engine) => readRound(engine, await roundOf(engine, request, flags)))
       : knownRound([])
   const decisions = decide(request.plan, known, request)
@@ -114,7 +114,7 @@ async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promis
   }
 }
 
-const stopped = 'The engine has stopped in the middle of the run. What is durable stays; run again.'
+const stopped = 'The engine has stopped in the middle of the run. Everything in the ledger is kept: run the plan again.'
 
 /** Resolves to a function that prints how the round ended and returns the exit code. */
 async function runRound(
@@ -197,7 +197,7 @@ function heldNotes(io: CommandIo) {
 
 type HeldNotes = ReturnType<typeof heldNotes>
 
-/** Starts the engine and reports events, until no task goes on or the user stops it. */
+/** Starts the engine and reports events, until no task continues or the user stops it. */
 async function watch(
   options: FollowOptions,
   reporter: Reporter,
@@ -255,10 +255,7 @@ function completedBefore({ known, action }: Decision): string[] {
 }
 
 async function drain(io: CommandIo, engine: Engine): Promise<() => number> {
-  note(
-    io,
-    'Stopping: running tasks are released, and the next run goes on with them. Press Ctrl-C again to stop at once.',
-  )
+  note(io, 'Stopping: running tasks are released, and the next run continues them. Press Ctrl-C again to stop at once.')
   await engine.close()
   return () => exitCodes.interrupted
 }

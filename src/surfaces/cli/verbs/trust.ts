@@ -1,6 +1,6 @@
 // `errand trust`: allows opening a ledger that others can write, or that came with a repository.
-import { resolve } from 'node:path'
 import { ErrandError } from '../../../core/errors.ts'
+import { shownLedger } from '../../../ledger/open-ledger.ts'
 import { judgeLedger, listFolder, trustLedger, untrusted } from '../../../ledger/trust.ts'
 import { printValue } from '../../../terminal/io.ts'
 import { isLedgerFile, ledgerExists, resolveLedger } from '../ledger-path.ts'
@@ -15,8 +15,9 @@ export const trust = defineVerb({
   options: {},
   positionals: { max: 1 },
   async run(io, { values, positionals: [given] }) {
-    const ledger = given === undefined ? resolveLedger(values.ledger, io) : resolve(io.cwd, given)
-    if (!isLedgerFile(ledger) || !ledgerExists(ledger)) {
+    const named = resolveLedger(given ?? values.ledger, io)
+    const ledger = shownLedger(named)
+    if (!isLedgerFile(named) || !ledgerExists(named)) {
       throw new ErrandError('NOT_FOUND', `There is no ledger at ${ledger}. Name the file, like .errand/ledger.db.`, {
         ledger,
       })

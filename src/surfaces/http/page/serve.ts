@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { parse } from '../../../core/parse.ts'
 import type { Credentials } from '../../../web/credentials.ts'
-import { type FetchFunction, listen, type Peer, toNodeListener } from '../../../web/node-server.ts'
+import { listen, nodeListener, type Peer, type ServeFunction } from '../../../web/node-server.ts'
 import { unauthenticated } from '../../../web/problem.ts'
 import {
   hostsAt,
@@ -11,10 +11,11 @@ import {
   makeToken,
   requireGuard,
 } from '../../../web/request-guard.ts'
+import { FetchedRequest, type ServedRequest } from '../../../web/served-request.ts'
 import { EngineSource, type TenantEngines } from '../../../web/tenants.ts'
-import { createHandler, credentialsOf, type TenantHttpHandler } from '../create-http.ts'
+import { credentialsOf } from '../create-http.ts'
 import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from '../http-options.ts'
-import { loadHono } from '../load-hono.ts'
+import { HttpService } from '../http-service.ts'
 import { readPage } from './page-files.ts'
 import { createPageSession } from './page-session.ts'
 import { createSite, type SiteOptions } from './site.ts'
@@ -61,8 +62,8 @@ export interface ErrandServer {
  * const server = await serve(engine, { port: 4711 })
  * console.log(`${server.url}/#token=${server.token}`)
  *
- * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; NOT_OFFERED if the package hono is not installed; FORBIDDEN for an address other
- *   than loopback with `token: false`. The system's error for an address that is not available.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; FORBIDDEN for an address other than loopback with `token: false`. The system's
+ *   error for an address that is not available.
  */
 export async function serve(
   engine: HttpEngine | TenantEngines<HttpEngine>,
@@ -74,10 +75,9 @@ export async function serve(
   const checked = parse(httpOptionsSchema, withToken(given as HttpOptions), 'serve')
   const credentials = credentialsOf(source, checked)
   requireGuard(host, checked.token, 'do everything')
-  await loadHono()
   const files = page ? await readPage() : undefined
   const { clock, stallMs, onError, allowedOrigins } = checked
-  let routes: TenantHttpHandler | undefined
+  let service: HttpService | undefined
   const server = await listen({
     host,
     port,
@@ -85,16 +85,18 @@ export async function serve(
     clock,
     listener: (address) => {
       const allowedHosts = checked.allowedHosts ?? hostsAt(address.host, address.port)
-      routes = createHandler(source, { ...checked, allowedHosts }, credentials)
+      const served = new HttpService(source, { ...checked, allowedHosts }, credentials)
+      service = served
+      const routes: ServeFunction = (request, peer) => served.answer(request, peer)
       const guard = { allowedHosts, allowedOrigins }
-      const fetch = page ? siteOf(checked, credentials, address.port, { guard, page: files, routes }) : routes
-      return toNodeListener(fetch, onError, { stallMs, clock })
+      const answers = page ? siteOf(checked, credentials, address.port, { guard, page: files, routes }) : routes
+      return nodeListener(answers, onError, { stallMs, clock })
     },
   })
   return {
     url: server.url,
     token: checked.token === false ? undefined : checked.token,
-    close: () => server.close(async () => routes?.close()),
+    close: () => server.close(async () => service?.close()),
   }
 }
 
@@ -107,7 +109,7 @@ function siteOf(
   credentials: Credentials,
   port: number,
   parts: Pick<SiteOptions, 'guard' | 'page' | 'routes'>,
-): FetchFunction {
+): ServeFunction {
   const { token, onError } = checked
   return createSite({
     ...parts,
@@ -124,14 +126,19 @@ function siteOf(
  * Whether the request itself carries valid credentials.
  * @throws Refusal 429 after too many invalid ones; the error of `authenticate`.
  */
-async function hasValidCredentials(request: Request, { address }: Peer, credentials: Credentials): Promise<boolean> {
+async function hasValidCredentials(
+  request: ServedRequest,
+  { address }: Peer,
+  credentials: Credentials,
+): Promise<boolean> {
   const judged = await credentials.judge(request, address)
   if (judged.principal === null && judged.waitSeconds > 0) throw unauthenticated(judged.waitSeconds)
   return judged.principal !== null
 }
 
-function withBearer(request: Request, token: string): Request {
+function withBearer(given: ServedRequest, token: string): ServedRequest {
+  const request = given.toRequest()
   const headers = new Headers(request.headers)
   headers.set('authorization', `Bearer ${token}`)
-  return new Request(request, { headers })
+  return new FetchedRequest(new Request(request, { headers }))
 }

@@ -1,6 +1,7 @@
 // The sign-in page, with one field for the token. The browser tab stores the token, and the script of the page sends it with every
 // request; the cookie only unlocks the files of the page.
 import { createHash } from 'node:crypto'
+import type { Answer } from '../../../web/answer.ts'
 import { guardingHeaders, policy } from './page-headers.ts'
 
 /** Storage key under which the page finds the token. */
@@ -82,8 +83,8 @@ const headers = {
   'content-security-policy': policy({ scripts: hashOf(script), styles: hashOf(style) }),
 }
 
-export function signInPage(): Response {
-  return new Response(html, { status: 401, headers })
+export function signInPage(): Answer {
+  return { status: 401, headers, body: html }
 }
 
 function hashOf(text: string): string {

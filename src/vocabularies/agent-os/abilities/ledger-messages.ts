@@ -22,7 +22,7 @@ export function ldgMsgList(host: AbilityHost) {
       limit: z.int().min(0).max(maxMessages).default(maxMessages),
       offset: z.int().min(0).default(0),
     }),
-    output: z.object({ messages: z.array(ledgerMessageSchema), total: z.number() }),
+    output: z.object({ messages: z.array(ledgerMessageSchema()), total: z.number() }),
     models: false,
     handle: ({ taskId, limit, offset }) =>
       host.read(function* (tx) {

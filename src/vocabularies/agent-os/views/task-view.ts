@@ -51,7 +51,7 @@ const chatMessageSchema = z.object({
 })
 
 export const taskDetailSchema = taskItemSchema.extend({
-  ...wholeTaskSchema.pick({ description: true, priority: true, executor: true, owner: true }).shape,
+  ...wholeTaskSchema().pick({ description: true, priority: true, executor: true, owner: true }).shape,
   /** How it ended, as in the ledger's record; absent until then. */
   completionStatus: z.string().optional(),
   /** Null until completed. */
@@ -61,8 +61,8 @@ export const taskDetailSchema = taskItemSchema.extend({
   blockedBy: z.array(z.string()),
   /** Its branch of memory, shared by its team; absent if it has none. */
   branch: z.string().optional(),
-  questions: z.array(questionSchema.pick({ id: true, question: true, schema: true })),
-  progress: wholeTaskSchema.shape.progress,
+  questions: z.array(questionSchema().pick({ id: true, question: true, schema: true })),
+  progress: wholeTaskSchema().shape.progress,
   /** The metadata given at creation; `iterationCount`, `lastMessageAt` and `totalTokens` are set by the engine. */
   metadata: z.looseObject({
     iterationCount: z.number(),

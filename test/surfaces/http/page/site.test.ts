@@ -7,9 +7,12 @@ import { expect, it, onTestFinished } from 'vitest'
 import { type PageFiles, readPage } from '../../../../src/surfaces/http/page/page-files.ts'
 import { createPageSession } from '../../../../src/surfaces/http/page/page-session.ts'
 import { createSite, type SiteOptions } from '../../../../src/surfaces/http/page/site.ts'
-import { bearsToken } from '../../../../src/web/request-guard.ts'
+import { toResponse } from '../../../../src/web/answer.ts'
+import { tokenCheck } from '../../../../src/web/request-guard.ts'
+import { FetchedRequest, type ServedRequest } from '../../../../src/web/served-request.ts'
 
 const token = 'a-token-that-is-long-enough-for-the-door'
+const bearsToken = tokenCheck(token)
 const bearer = { authorization: `Bearer ${token}` }
 const browser = { accept: 'text/html,application/xhtml+xml' }
 
@@ -25,24 +28,26 @@ async function builtPage(): Promise<PageFiles> {
 }
 
 async function open(options: Partial<SiteOptions> = {}) {
-  const routed: Request[] = []
+  const routed: ServedRequest[] = []
   const errors: unknown[] = []
   const site = createSite({
     guard: { allowedOrigins: ['https://app.example.org'] },
-    hasCredentials: async (request) => bearsToken(request, token),
+    hasCredentials: async (request) => bearsToken(request),
     session: createPageSession(token, 4711),
     page: await builtPage(),
     routes: (request) => {
       routed.push(request)
-      return new Response('routes', { status: bearsToken(request, token) ? 200 : 401 })
+      return { status: bearsToken(request) ? 200 : 401, headers: {}, body: 'routes' }
     },
     readable: ['/docs'],
-    withSessionCredentials: (request) => new Request(request, { headers: bearer }),
+    withSessionCredentials: (request) => new FetchedRequest(new Request(request.toRequest(), { headers: bearer })),
     onError: (error) => errors.push(error),
     ...options,
   })
-  const ask = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
-    site(new Request(`http://127.0.0.1:4711${path}`, { method, headers }), { address: '127.0.0.1' })
+  const ask = async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
+    const request = new FetchedRequest(new Request(`http://127.0.0.1:4711${path}`, { method, headers }))
+    return toResponse(await site(request, { address: '127.0.0.1' }))
+  }
   const cookie = async () => {
     const given = (await ask('/session', bearer, 'POST')).headers.get('set-cookie') as string
     return { cookie: given.split(';')[0] as string }

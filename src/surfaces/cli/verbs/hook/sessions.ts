@@ -5,6 +5,7 @@ import { lineOf } from '../../../../board/list-text.ts'
 import { isoTime, systemClock } from '../../../../core/clock.ts'
 import type { BoardRef, BoardTask } from '../../../../entities/board.ts'
 import { cliCaller } from '../../../../terminal/caller.ts'
+import { shortId } from '../../../../terminal/task-labels.ts'
 import { contextOf, contextTextOf, observeCommand } from '../../../../terminal/team-text.ts'
 import { cleanLine, cleanText } from '../../../../terminal/terminal-text.ts'
 import { type BoardAccess, memberName } from '../../board-target.ts'
@@ -61,7 +62,7 @@ async function taskContext(access: BoardAccess, id: BoardRef, session: Session):
 /** Uses the id of the session, because session-end consolidates the observations of that id. */
 function howToObserve(taskId: string, { sessionId, agent }: Session): string {
   if (sessionId === undefined || sessionId.length > maxSessionIdLength) return ''
-  const command = observeCommand(taskId, cleanLine(sessionId), agent && cleanLine(agent))
+  const command = observeCommand(shortId(taskId), cleanLine(sessionId), agent && cleanLine(agent))
   return `\n\nTo record what you find out for the team: ${command} (or --type decision, discovery). It is consolidated into facts when this session ends.`
 }
 

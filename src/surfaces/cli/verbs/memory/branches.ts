@@ -6,6 +6,7 @@ import { oneOf, texts } from '../../../../terminal/arguments.ts'
 import { cliCaller } from '../../../../terminal/caller.ts'
 import { printItems, printValue } from '../../../../terminal/io.ts'
 import { branchTree, type CountedBranch, conflictLines, nothingKnown } from '../../../../terminal/memory-text.ts'
+import { taskNumbers } from '../../../../terminal/task-labels.ts'
 import { mergeText } from '../../../../terminal/team-text.ts'
 import { cleanLine } from '../../../../terminal/terminal-text.ts'
 import { withLedger } from '../../open-ledger.ts'
@@ -21,7 +22,11 @@ export const branches = defineVerb({
     withLedger(io, values, async (engine) => {
       const all = await allBranches(engine)
       const isEmpty = all.every(({ name, facts }) => name === mainBranch && facts === 0)
-      printItems(io, values, all, isEmpty ? nothingKnown : branchTree(all, io.stdout.columns))
+      const numberOf = await taskNumbers(
+        engine,
+        all.flatMap(({ taskId }) => taskId ?? []),
+      )
+      printItems(io, values, all, isEmpty ? nothingKnown : branchTree(all, numberOf, io.stdout.columns))
     }),
 })
 

@@ -8,6 +8,7 @@ import { factHistoryLines } from '../../../../terminal/fact-history.ts'
 import { note, printValue } from '../../../../terminal/io.ts'
 import { certainty, factColumns, nothingKnown, shortFactId } from '../../../../terminal/memory-text.ts'
 import { printTable } from '../../../../terminal/table.ts'
+import { taskNumbers } from '../../../../terminal/task-labels.ts'
 import { cleanLine } from '../../../../terminal/terminal-text.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { defineVerb } from '../../verb.ts'
@@ -88,7 +89,11 @@ export const why = defineVerb({
   run: (io, { values, positionals: [ref = ''] }) =>
     withLedger(io, values, async (engine) => {
       const why = await engine.bus.call('mem:why', { factId: ref }, cliCaller)
-      printValue(io, values, why, factHistoryLines(why))
+      const numberOf = await taskNumbers(
+        engine,
+        why.fact.statedBy.flatMap(({ taskId }) => taskId ?? []),
+      )
+      printValue(io, values, why, factHistoryLines(why, numberOf))
     }),
 })
 

@@ -7,7 +7,7 @@ import { taskStatuses } from '../../../../entities/task.ts'
 import { oneOf, texts, wholeNumber } from '../../../../terminal/arguments.ts'
 import { cliCaller } from '../../../../terminal/caller.ts'
 import { printTable } from '../../../../terminal/table.ts'
-import { shortId } from '../../../../terminal/task-labels.ts'
+import { taskNumbers } from '../../../../terminal/task-labels.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { defineVerb } from '../../verb.ts'
 
@@ -29,8 +29,12 @@ export const teams = defineVerb({
     }
     return await withLedger(io, values, async (engine) => {
       const { tasks } = await engine.bus.call('task:teams', filter, cliCaller)
+      const numberOf = await taskNumbers(
+        engine,
+        tasks.map(({ id }) => id),
+      )
       printTable(io, values, tasks, 'No teams.', {
-        id: ({ id }) => shortId(id),
+        task: ({ id }) => numberOf(id),
         status: ({ status }) => status,
         type: ({ type }) => type,
         branch: ({ branch }) => branch,
@@ -70,12 +74,16 @@ export const timeline = defineVerb({
     const limit = values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1)
     return await withLedger(io, values, async (engine) => {
       const { stints } = await engine.bus.call('agent:timeline', { agentId, limit }, cliCaller)
+      const numberOf = await taskNumbers(
+        engine,
+        stints.map(({ taskId }) => taskId),
+      )
       printTable(io, values, stints, 'The agent has not worked on any task.', {
         joined: ({ joinedAt }) => isoTime(joinedAt),
         took: ({ durationMs }) => (durationMs === null ? 'works' : formatDuration(durationMs)),
-        id: ({ taskId }) => shortId(taskId),
+        task: ({ taskId }) => numberOf(taskId),
         role: ({ role }) => role,
-        task: ({ taskName }) => taskName,
+        name: ({ taskName }) => taskName,
         did: ({ summary }) => summary,
       })
     })

@@ -5,7 +5,7 @@ import { lists, switches, texts } from '../../../../terminal/arguments.ts'
 import { cliCaller } from '../../../../terminal/caller.ts'
 import { print, printJson, printValue } from '../../../../terminal/io.ts'
 import { shellCommand } from '../../../../terminal/shell-quote.ts'
-import { shortId, taskLabel } from '../../../../terminal/task-labels.ts'
+import { taskLabel, taskNumber } from '../../../../terminal/task-labels.ts'
 import {
   contextOf,
   contextTextOf,
@@ -62,11 +62,11 @@ export const join = defineVerb({
 
 /** The commands that a working agent needs next. */
 function nextCommands(task: Task, agentId: string): string[] {
-  return [observeCommand(task.id, 'NAME', agentId), leaveCommand(task, agentId)]
+  return [observeCommand(taskNumber(task), 'NAME', agentId), leaveCommand(task, agentId)]
 }
 
 function leaveCommand(task: Task, agentId: string): string {
-  return shellCommand('errand', 'task', 'leave', shortId(task.id), '--as', agentId)
+  return shellCommand('errand', 'task', 'leave', taskNumber(task), '--as', agentId)
 }
 
 function activeText(task: Task, agentId: string, { branch }: Record<string, unknown>): string {
@@ -100,7 +100,7 @@ export const leave = defineVerb({
 })
 
 function notActiveText(task: Task, agentId: string): string {
-  const join = shellCommand('errand', 'task', 'join', shortId(task.id), '--as', agentId)
+  const join = shellCommand('errand', 'task', 'join', taskNumber(task), '--as', agentId)
   return `${cleanLine(agentId)} has already left ${taskLabel(task)}. "${join}" lets it join again.`
 }
 

@@ -1,0 +1,4 @@
+// What board-folders.ts loads with its first call, in one module: each module that is imported dynamically is a file of the package.
+export { exportBoard } from './export-board.ts'
+export { importBoard } from './import-board.ts'
+export { mirrorBoard } from './mirror-board.ts'

@@ -1,0 +1,188 @@
+// A connection to a PostgreSQL server: the only file that imports `pg`. Statements are sent without waiting for the replies to those
+// before them, each text is prepared once, and a lost connection is made anew when the next transaction begins.
+import type { Client, QueryResult } from 'pg'
+import { ErrandError } from '../../../core/errors.ts'
+import { loadOptional } from '../../../core/optional-package.ts'
+import { messageOf } from '../../../core/stored-error.ts'
+import type { PostgresClient } from './client.ts'
+import type { ServerTarget } from './server-url.ts'
+
+/** How long the server may take to accept a connection. */
+const connectTimeoutMs = 5_000
+/** The maximum of prepared statements of a connection; the engine has about 180. */
+const maxStatements = 500
+
+/** The type of a 64-bit integer and its parser: all of errand's are below 2^53. */
+const int8 = 20
+
+/** What a connection is for: its name in the list of sessions, and its settings. */
+export interface Purpose {
+  readonly title: string
+  readonly settings: Readonly<Record<string, string>>
+}
+
+/** A host that has vanished says nothing: the server notices it within 8 s. */
+const alwaysSet = {
+  client_min_messages: 'warning',
+  tcp_keepalives_idle: '5',
+  tcp_keepalives_interval: '1',
+  tcp_keepalives_count: '3',
+  tcp_user_timeout: '8000',
+}
+
+export class ServerConnection implements PostgresClient {
+  readonly #target: ServerTarget
+  readonly #purpose: Purpose
+  readonly #statements = new Map<string, string>()
+  #client: Client | undefined
+  #connecting: Promise<void> | undefined
+  #closed = false
+  /** Called with the process id of the sender. */
+  onNotification: (processId: number) => void = () => {}
+  onLost: () => void = () => {}
+
+  constructor(target: ServerTarget, purpose: Purpose) {
+    this.#target = target
+    this.#purpose = purpose
+  }
+
+  get isConnected(): boolean {
+    return this.#client !== undefined
+  }
+
+  /** Of the session at the server; undefined without a connection. */
+  get processId(): number | undefined {
+    return (this.#client as { processID?: number } | undefined)?.processID
+  }
+
+  /** Connects unless it is connected. @throws ErrandError LEDGER_UNAVAILABLE, NOT_OFFERED */
+  ensure(): Promise<void> {
+    if (this.#client !== undefined) return Promise.resolve()
+    if (this.#closed) return Promise.reject(new Error('the connection is closed'))
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined
+    })
+    return this.#connecting
+  }
+
+  async query(sql: string, parameters?: unknown[]): Promise<{ rows: unknown[]; affectedRows: number }> {
+    const client = this.#client
+    if (client === undefined) throw new Error('the connection to the server is lost')
+    const { rows, rowCount } = (await (parameters === undefined
+      ? client.query(sql)
+      : client.query({ ...this.#named(sql), values: parameters }))) as QueryResult
+    return { rows, affectedRows: rowCount ?? 0 }
+  }
+
+  /** What `send` sends goes out in as few packets as it needs. */
+  flight<R>(send: () => R): R {
+    const stream = (this.#client as unknown as { connection: { stream: { cork(): void; uncork(): void } } } | undefined)
+      ?.connection.stream
+    stream?.cork()
+    try {
+      return send()
+    } finally {
+      stream?.uncork()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#connecting?.catch(() => {})
+    const client = this.#client
+    this.#client = undefined
+    await client?.end()
+  }
+
+  #named(text: string): { text: string; name?: string } {
+    let name = this.#statements.get(text)
+    if (name === undefined) {
+      if (this.#statements.size >= maxStatements) return { text }
+      name = `s${this.#statements.size}`
+      this.#statements.set(text, name)
+    }
+    return { text, name }
+  }
+
+  async #connect(): Promise<void> {
+    const { host, port, name, tls } = this.#target
+    const { default: pg } = await loadOptional('pg', 'A ledger on PostgreSQL', () => import('pg'))
+    const { getTypeParser } = pg.types
+    const client = new pg.Client({
+      ...this.#address(),
+      ssl: tls === 'off' ? false : { rejectUnauthorized: tls === 'verify' },
+      application_name: this.#purpose.title,
+      connectionTimeoutMillis: connectTimeoutMs,
+      keepAlive: true,
+      pipeline: true,
+      types: {
+        getTypeParser: ((type: number, format: 'text') =>
+          type === int8 ? Number : getTypeParser(type, format)) as typeof getTypeParser,
+      },
+    } as ConstructorParameters<typeof pg.Client>[0])
+    const lost = (): void => {
+      if (this.#client !== client) return
+      this.#client = undefined
+      this.onLost()
+    }
+    client.on('error', lost)
+    client.on('end', lost)
+    client.on('notification', ({ processId }) => this.onNotification(processId))
+    try {
+      await client.connect()
+    } catch (error) {
+      await client.end().catch(() => {})
+      throw unreachable(error, `${host}:${port}`, name)
+    }
+    if (this.#closed) return await client.end()
+    this.#client = client
+  }
+
+  #address(): object {
+    const { host, port, user, password, database, schema } = this.#target
+    const settings = {
+      ...alwaysSet,
+      ...this.#purpose.settings,
+      ...(schema === undefined ? {} : { search_path: `"${schema.replaceAll('"', '""')}"` }),
+    }
+    const set = Object.entries(settings).map(([setting, value]) => `-c ${setting}=${value.replace(/[\\ ]/g, '\\$&')}`)
+    return {
+      host,
+      port,
+      database,
+      ...(user === undefined ? {} : { user }),
+      ...(password === undefined ? {} : { password }),
+      // With the start of the session, so that no statement of it can run without them.
+      options: set.join(' '),
+    }
+  }
+}
+
+function unreachable(error: unknown, address: string, ledger: string): ErrandError {
+  const code = (error as { code?: string } | null)?.code
+  const remedy =
+    remedies.find(({ codes }) => codes.test(code ?? messageOf(error)))?.remedy ?? 'Check the server and the URL.'
+  return new ErrandError(
+    'LEDGER_UNAVAILABLE',
+    `The PostgreSQL server at ${address} cannot be reached: ${messageOf(error)}. ${remedy}`,
+    { ledger, ...(code === undefined ? {} : { code }) },
+    error,
+  )
+}
+
+const remedies = [
+  {
+    codes: /^(28|SASL)/,
+    remedy: 'Check the user and the password: in the URL, in PGUSER and PGPASSWORD, or in ~/.pgpass.',
+  },
+  { codes: /^3D000/, remedy: 'Create the database, or name another one in the URL.' },
+  {
+    codes: /^53300/,
+    remedy: 'The server has no connection left: an engine needs three. Raise max_connections, or close others.',
+  },
+  {
+    codes: /SSL|CERT|certificate/i,
+    remedy:
+      'Other hosts need TLS: enable it on the server. An authority of your own is named to Node by NODE_EXTRA_CA_CERTS.',
+  },
+]

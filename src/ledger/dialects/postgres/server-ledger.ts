@@ -1,0 +1,93 @@
+// Opens the ledger on a PostgreSQL server: three connections, for steps, for reads, and to watch other engines.
+import { type Clock, systemClock } from '../../../core/clock.ts'
+import { ErrandError } from '../../../core/errors.ts'
+import type { Ledger } from '../../ledger.ts'
+import { migrate } from './migrate.ts'
+import { PostgresLedger } from './postgres-ledger.ts'
+import { ServerConnection } from './server-connection.ts'
+import { parseServerUrl } from './server-url.ts'
+import { ServerWatch } from './server-watch.ts'
+
+/** The oldest version of PostgreSQL that is tested, as the server numbers it. */
+const oldestServer = 150_000
+
+const waits = { lock_timeout: '5s', idle_in_transaction_session_timeout: '2s' }
+
+/**
+ * Opens the ledger at a URL like `postgres://user@host/database?schema=errand`, and creates or migrates it.
+ * @throws ErrandError INVALID_INPUT, LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_UNAVAILABLE, NOT_OFFERED
+ */
+export async function openServerLedger(url: string, clock: Clock = systemClock): Promise<Ledger> {
+  const target = parseServerUrl(url)
+  const connection = (title: string, settings: Record<string, string>) =>
+    new ServerConnection(target, { title: `errand ${title}`, settings })
+  const writer = connection('writer', { ...waits, statement_timeout: '60s', synchronous_commit: 'on' })
+  const reader = connection('reader', { statement_timeout: '60s', idle_in_transaction_session_timeout: '10s' })
+  const watch = connection('watch', { statement_timeout: '10s' })
+  try {
+    await Promise.all([writer, reader, watch].map((each) => each.ensure()))
+    const schema = await requireUsable(writer, target.schema, target.name)
+    await migrate(writer, target.name, { createsSchema: target.schema })
+    const disconnect = () => Promise.all([writer.close(), reader.close()])
+    let ledger: PostgresLedger | undefined
+    const life = new ServerWatch(watch, schema ?? (await currentSchema(writer)), clock, () => ledger?.othersChanged())
+    await life.open()
+    ledger = new PostgresLedger({ name: target.name, writer, reader, life, clock, disconnect })
+    return ledger
+  } catch (error) {
+    await Promise.all([writer, reader, watch].map((each) => each.close()))
+    if (ErrandError.isInstance(error)) throw error
+    throw unusable(error, target.name)
+  }
+}
+
+interface Facts {
+  version: number
+  standby: boolean
+  encoding: string
+  schema: number | null
+}
+
+/** The schema of the ledger, if there is one. */
+async function requireUsable(
+  writer: ServerConnection,
+  named: string | undefined,
+  ledger: string,
+): Promise<{ oid: number } | undefined> {
+  const { rows } = await writer.query(`
+    select current_setting('server_version_num')::int as version, pg_is_in_recovery() as standby,
+      current_setting('server_encoding') as encoding,
+      (select oid::int8 from pg_namespace where nspname = current_schema()) as schema`)
+  const [{ version, standby, encoding, schema }] = rows as [Facts]
+  const why = [
+    version < oldestServer &&
+      `it runs PostgreSQL ${Math.floor(version / 10_000)}, and errand needs version 15 or newer`,
+    standby && 'it is a standby, which only reads: name the primary server',
+    encoding !== 'UTF8' && `the encoding of the database is ${encoding}, and errand needs UTF8`,
+    schema === null && named === undefined && 'the role has no schema there: name one with ?schema=errand',
+  ].find((each) => typeof each === 'string')
+  if (why !== undefined) {
+    throw new ErrandError('LEDGER_UNAVAILABLE', `The ledger ${ledger} cannot be used: ${why}.`, { ledger })
+  }
+  return schema === null ? undefined : { oid: schema }
+}
+
+async function currentSchema(writer: ServerConnection): Promise<{ oid: number }> {
+  const { rows } = await writer.query('select oid::int8 from pg_namespace where nspname = current_schema()')
+  return (rows as [{ oid: number }])[0]
+}
+
+function unusable(error: unknown, ledger: string): ErrandError {
+  const { code, message } = error as { code?: string; message: string }
+  // insufficient_privilege
+  const remedy =
+    code === '42501'
+      ? ' The ledger must be created or migrated, and this role may not: open it once as the owner of the schema, or let the role create tables in it.'
+      : ''
+  return new ErrandError(
+    'LEDGER_UNAVAILABLE',
+    `The ledger ${ledger} cannot be opened: ${message}.${remedy}`,
+    { ledger, ...(code === undefined ? {} : { sqlState: code }) },
+    error,
+  )
+}

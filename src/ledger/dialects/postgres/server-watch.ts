@@ -1,0 +1,216 @@
+// The watch of a ledger on a server: one connection that notifies other engines of commits and is notified of theirs, holds a lock for each instance of
+// this process, and compares the clocks. The locks are released when the session ends, so they prove a death; but a session also ends when the
+// network fails, so an instance without its lock is given time to take it back.
+import { hostname } from 'node:os'
+import type { Clock } from '../../../core/clock.ts'
+import { ErrandError } from '../../../core/errors.ts'
+import type { Life } from '../../ledger.ts'
+import { applicationId } from '../../migrations/migrations.ts'
+import type { LedgerLife } from './life.ts'
+import type { ServerConnection } from './server-connection.ts'
+
+/** The floor of the feed: a commit whose notification was lost is noticed after this time. */
+const pollMs = 1_000
+/** How soon a lost connection is made anew. */
+const reconnectMs = 200
+/** Notifications in a row become one in this time. */
+const notifyEveryMs = 5
+/** How long an instance may be without its session before it counts as dead. */
+const graceMs = 2_000
+/** Looks that are further apart prove nothing about the time between them: this process may have been stopped. */
+const lookAgainMs = 1_000
+/** How long the server may take to repeat a notification to its sender. */
+const repeatedWithinMs = 2_000
+/** Larger steps back are those of a clock that was set. */
+const maxStepBackMs = 1_000
+
+/** The locks of instances, beside those of the ledger, which have other keys. */
+const instanceKey = applicationId + 2
+
+const lookAtInstance = `
+  select exists (select 1 from pg_locks where locktype = 'advisory' and granted and objsubid = 2
+      and database = (select oid from pg_database where datname = current_database())
+      and classid = $1::int4::oid and objid = hashtext($2)::oid) as held,
+    (select host from instance where id = $3) as host, (select pid from instance where id = $3) as pid`
+
+export class ServerWatch implements LedgerLife {
+  readonly #connection: ServerConnection
+  readonly #clock: Clock
+  readonly #channel: string
+  readonly #schema: string
+  readonly #othersChanged: () => void
+  readonly #held = new Set<string>()
+  /** Instances seen without their lock: since when without a break, and when last. */
+  readonly #missing = new Map<string, { since: number; last: number }>()
+  #timer: unknown
+  #closed = false
+  #notifying = false
+  #notifyAgain = false
+  /** The clock of the server minus that of this host, in milliseconds. */
+  #offsetMs = 0
+  #lastNow = 0
+
+  /** `othersChanged`: called when another process may have committed. */
+  constructor(connection: ServerConnection, schema: { oid: number }, clock: Clock, othersChanged: () => void) {
+    this.#connection = connection
+    this.#clock = clock
+    this.#schema = String(schema.oid)
+    this.#channel = `errand_${schema.oid}`
+    this.#othersChanged = othersChanged
+  }
+
+  /** @throws ErrandError LEDGER_UNAVAILABLE */
+  async open(): Promise<void> {
+    const repeated = Promise.withResolvers<boolean>()
+    this.#connection.onNotification = () => repeated.resolve(true)
+    await this.#listen()
+    await this.#connection.query(`notify ${this.#channel}`)
+    const timer = this.#clock.setTimeout(() => repeated.resolve(false), repeatedWithinMs)
+    const isRepeated = await repeated.promise
+    this.#clock.clearTimeout(timer)
+    if (!isRepeated) {
+      throw new ErrandError(
+        'LEDGER_UNAVAILABLE',
+        'The PostgreSQL server does not repeat notifications to this session: the URL seems to lead through a connection pool that gives each transaction another session. Name the server itself.',
+        {},
+      )
+    }
+    this.#connection.onNotification = (sender) => {
+      if (sender !== this.#connection.processId) this.#othersChanged()
+    }
+    this.#connection.onLost = () => this.#lookAgain(0)
+    await this.#compareClocks()
+    this.#lookAgain(pollMs)
+  }
+
+  async register(instanceId: string): Promise<void> {
+    await this.#connection.ensure()
+    this.#held.add(instanceId)
+    try {
+      await this.#takeLock(instanceId)
+    } catch (error) {
+      this.#held.delete(instanceId)
+      throw new ErrandError('LEDGER_UNAVAILABLE', `The engine could not be registered: ${String(error)}.`, {}, error)
+    }
+  }
+
+  async isAlive(instanceId: string): Promise<Life> {
+    if (this.#held.has(instanceId)) return 'alive'
+    // Without a connection of its own, a process is no judge of those of others.
+    if (!this.#connection.isConnected) return 'unknown'
+    const { rows } = await this.#connection.query(lookAtInstance, [instanceKey, this.#keyOf(instanceId), instanceId])
+    const [found] = rows as [{ held: boolean; host: string | null; pid: number | null }]
+    if (found.held) {
+      this.#missing.delete(instanceId)
+      return 'alive'
+    }
+    if (found.host === hostname() && found.pid !== null && !isProcess(found.pid)) return 'dead'
+    const now = this.#clock.now()
+    const seen = this.#missing.get(instanceId)
+    const since = seen === undefined || now - seen.last > lookAgainMs ? now : seen.since
+    this.#missing.set(instanceId, { since, last: now })
+    return now - since >= graceMs ? 'dead' : 'unknown'
+  }
+
+  unregister(instanceId: string): void {
+    this.#missing.delete(instanceId)
+    if (!this.#held.delete(instanceId)) return
+    // If the connection is lost, so is the lock.
+    this.#connection
+      .query('select pg_advisory_unlock($1, hashtext($2))', [instanceKey, this.#keyOf(instanceId)])
+      .catch(() => {})
+  }
+
+  /** Notifies other processes, at once and then at most every few milliseconds. */
+  committed(): void {
+    if (this.#notifying) {
+      this.#notifyAgain = true
+      return
+    }
+    if (!this.#connection.isConnected) return // They notice by themselves, within a second.
+    this.#notifying = true
+    this.#connection.query(`notify ${this.#channel}`).catch(() => {})
+    this.#clock.setTimeout(() => {
+      this.#notifying = false
+      if (!this.#notifyAgain || this.#closed) return
+      this.#notifyAgain = false
+      this.committed()
+    }, notifyEveryMs)
+  }
+
+  now(): number {
+    const now = Math.floor(this.#clock.now() + this.#offsetMs)
+    const steppedBackMs = this.#lastNow - now
+    if (steppedBackMs <= 0 || steppedBackMs > maxStepBackMs) this.#lastNow = now
+    return this.#lastNow
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#clock.clearTimeout(this.#timer)
+    this.#held.clear()
+    this.#connection.onLost = () => {}
+    await this.#connection.close()
+  }
+
+  /** The database may hold several ledgers. */
+  #keyOf(instanceId: string): string {
+    return `${this.#schema}/${instanceId}`
+  }
+
+  async #listen(): Promise<void> {
+    await this.#connection.ensure()
+    await this.#connection.query(`listen ${this.#channel}`)
+  }
+
+  /** False while the session that held it before has not ended at the server. */
+  async #takeLock(instanceId: string): Promise<boolean> {
+    const { rows } = await this.#connection.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [
+      instanceKey,
+      this.#keyOf(instanceId),
+    ])
+    return (rows as [{ taken: boolean }])[0].taken
+  }
+
+  #lookAgain(inMs: number): void {
+    if (this.#closed) return
+    this.#clock.clearTimeout(this.#timer)
+    this.#timer = this.#clock.setTimeout(() => void this.#look(), inMs)
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if (this.#connection.isConnected) await this.#compareClocks()
+      else await this.#resume()
+      this.#othersChanged()
+      this.#lookAgain(pollMs)
+    } catch {
+      // Observers read through another connection, and report what fails there.
+      this.#othersChanged()
+      this.#lookAgain(reconnectMs)
+    }
+  }
+
+  async #resume(): Promise<void> {
+    await this.#listen()
+    const taken = await Promise.all([...this.#held].map((id) => this.#takeLock(id)))
+    if (taken.includes(false)) throw new Error('the session before this one still holds a lock')
+  }
+
+  async #compareClocks(): Promise<void> {
+    const sentAt = this.#clock.now()
+    const { rows } = await this.#connection.query('select extract(epoch from clock_timestamp())::float8 * 1000 as now')
+    const halfWay = (sentAt + this.#clock.now()) / 2
+    this.#offsetMs = (rows as [{ now: number }])[0].now - halfWay
+  }
+}
+
+/** Whether a process of this host has this id, of any user. */
+function isProcess(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as { code?: string }).code !== 'ESRCH'
+  }
+}

@@ -1,0 +1,7 @@
+// Opens the ledger at a URL and writes one task: several of these create a ledger at once.
+import { openLedger, taskRow } from '../../src/testing/index.ts'
+
+const [url = '', id = ''] = process.argv.slice(2)
+const ledger = await openLedger(url)
+await ledger.step({ name: 'add', decide: (tx) => tx.task.insert(taskRow({ id })) })
+await ledger.close()

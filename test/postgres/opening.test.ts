@@ -1,0 +1,88 @@
+// How a ledger on a PostgreSQL server is created, migrated and refused.
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { ledgerVersion } from '../../src/ledger/migrations/migrations.ts'
+import { openLedger, taskRow } from '../../src/testing/index.ts'
+import { createDatabase, type TestServer, testServer } from './server.ts'
+
+const server = (await testServer()) as TestServer
+const opener = fileURLToPath(new URL('./opening-process.ts', import.meta.url))
+
+async function withClient<R>(url: string, use: (client: pg.Client) => Promise<R>): Promise<R> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await use(client)
+  } finally {
+    await client.end()
+  }
+}
+
+describe.skipIf(server === undefined)('a ledger on a PostgreSQL server', () => {
+  it('X-013 is created once by ten processes that open it at once, and each writes to it', async () => {
+    const url = await createDatabase(server)
+    const names = Array.from({ length: 10 }, (_, n) => `task-${n}`)
+    await Promise.all(names.map((name) => promisify(execFile)(process.execPath, [opener, url, name])))
+    const ledger = await openLedger(url)
+    const tasks = await ledger.read((tx) => tx.task.list({}, 20))
+    expect(tasks.map(({ id }) => id).sort()).toEqual(names)
+    await ledger.close()
+    const { rows } = await withClient(url, (client) => client.query('select version::int from ledger_version'))
+    expect(rows).toEqual([{ version: ledgerVersion }])
+  })
+
+  it('lies in the schema that its URL names, which is created, beside other ledgers of the database', async () => {
+    const url = await createDatabase(server)
+    const ledgers = await Promise.all(['one', 'an "odd\\ one'].map((schema) => openLedger(withSchema(url, schema))))
+    for (const [n, ledger] of ledgers.entries()) {
+      await ledger.step({ name: 'add', decide: (tx) => tx.task.insert(taskRow({ id: `task-${n}` })) })
+    }
+    for (const [n, ledger] of ledgers.entries()) {
+      expect((await ledger.read((tx) => tx.task.list({}, 9))).map(({ id }) => id)).toEqual([`task-${n}`])
+      await ledger.close()
+    }
+    expect(ledgers[0]?.name).toMatch(/\?schema=one$/)
+  })
+
+  it('is refused for a role that may not create it, with what would help, and opened for it once it exists', async () => {
+    const url = await createDatabase(server)
+    const role = `worker_${process.pid}_${Math.random().toString(36).slice(2)}`
+    await withClient(url, (client) => client.query(`create role ${role} login`))
+    const asRole = new URL(url)
+    asRole.username = role
+    await expect(openLedger(asRole.href)).rejects.toMatchObject({
+      code: 'LEDGER_UNAVAILABLE',
+      message: expect.stringContaining('open it once as the owner of the schema'),
+    })
+    await (await openLedger(url)).close()
+    await withClient(url, async (client) => {
+      await client.query(`grant select, insert, update, delete on all tables in schema public to ${role}`)
+      await client.query(`grant usage on all sequences in schema public to ${role}`)
+    })
+    const ledger = await openLedger(asRole.href)
+    await ledger.step({ name: 'add', decide: (tx) => tx.task.insert(taskRow({ id: 'a' })) })
+    await ledger.close()
+  })
+
+  it('is refused in a database of another encoding, and on a server that does not know the database', async () => {
+    const url = await createDatabase(server)
+    const latin = `latin_${process.pid}_${Math.random().toString(36).slice(2)}`
+    await withClient(url, (client) =>
+      client.query(`create database ${latin} encoding 'LATIN1' locale 'C' template template0`),
+    )
+    const other = new URL(url)
+    other.pathname = `/${latin}`
+    await expect(openLedger(other.href)).rejects.toThrow(/encoding of the database is LATIN1/)
+    other.pathname = '/no_such_database'
+    await expect(openLedger(other.href)).rejects.toThrow(/Create the database/)
+  })
+})
+
+function withSchema(url: string, schema: string): string {
+  const named = new URL(url)
+  named.searchParams.set('schema', schema)
+  return named.href
+}

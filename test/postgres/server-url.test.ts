@@ -1,0 +1,53 @@
+// URLs of PostgreSQL servers. No server is needed: nothing is connected.
+import { expect, it } from 'vitest'
+import { parseServerUrl } from '../../src/ledger/dialects/postgres/server-url.ts'
+import { openLedger, shownLedger } from '../../src/ledger/open-ledger.ts'
+
+it('a URL of a server is its address, and is shown without its password', () => {
+  const url = 'postgres://ann:p%40ss%20word@127.0.0.1:5433/work?schema=errand'
+  expect(parseServerUrl(url)).toEqual({
+    name: 'postgres://ann@127.0.0.1:5433/work?schema=errand',
+    host: '127.0.0.1',
+    port: 5433,
+    user: 'ann',
+    password: 'p@ss word',
+    database: 'work',
+    schema: 'errand',
+    tls: 'off',
+  })
+  expect(shownLedger(url)).toBe('postgres://ann@127.0.0.1:5433/work?schema=errand')
+  expect(shownLedger('a.db')).toBe('a.db')
+})
+
+it.each([
+  ['localhost/db', 'off'],
+  ['127.0.0.2/db', 'off'],
+  ['[::1]/db', 'off'],
+  ['localhost/db?sslmode=require', 'encrypted'],
+  ['db.example.com/db', 'verify'],
+  ['10.0.0.1/db?sslmode=verify-full', 'verify'],
+  ['10.0.0.1/db?sslmode=require', 'encrypted'],
+])('a connection to %s is made with TLS: %s', (rest, tls) => {
+  expect(parseServerUrl(`postgresql://${rest}`).tls).toBe(tls)
+})
+
+it.each([
+  ['postgres://ann:secret@db.example.com/db?sslmode=disable', /another host.*encrypted/],
+  ['postgres://ann:secret@localhost', /names no database/],
+  ['postgres://ann:secret@localhost/db?shema=x', /"shema" is not known. Did you mean "schema"\?/],
+  ['postgres://ann:secret@localhost/db?sslmode=maybe', /"sslmode" is not valid/],
+  ['postgres://ann:secret@a,b/db', /several hosts/],
+  ['postgres://ann:secret@localhost:port/db', /not a URL like/],
+])('openLedger refuses %s before it connects, and repeats no password', async (url, why) => {
+  const refused = openLedger(url)
+  await expect(refused).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(refused).rejects.toThrow(why)
+  await expect(refused).rejects.not.toThrow(/secret/)
+})
+
+it('openLedger says what is wrong when no server answers', async () => {
+  await expect(openLedger('postgres://ann:secret@127.0.0.1:1/db')).rejects.toMatchObject({
+    code: 'LEDGER_UNAVAILABLE',
+    message: expect.stringMatching(/127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED/),
+  })
+})

@@ -1,0 +1,164 @@
+// A PostgreSQL server for tests: the one of ERRAND_PG_URL, else a new one that ends with this process. Debian's package is installed for it in
+// CI; elsewhere tests without a server are skipped, and say so.
+import { type ChildProcess, type ExecFileSyncOptions, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import pg from 'pg'
+
+export interface TestServer {
+  /** Of the maintenance database, where the user may create others. */
+  readonly url: string
+  /** The server process; undefined for one that was started elsewhere. */
+  readonly pid: number | undefined
+  stop(): Promise<void>
+}
+
+interface ServerOptions {
+  /** For tests that kill the server. Default false: a commit does not wait for the disk. */
+  fsync?: boolean
+}
+
+let shared: Promise<TestServer | undefined> | undefined
+
+/** The server that all tests of this process share; undefined without one, outside of CI only. */
+export function testServer(): Promise<TestServer | undefined> {
+  shared ??= startServer()
+  return shared
+}
+
+export async function startServer({ fsync = false }: ServerOptions = {}): Promise<TestServer | undefined> {
+  const given = process.env['ERRAND_PG_URL']
+  if (given !== undefined && given !== '') return { url: given, pid: undefined, stop: async () => {} }
+  const programs = foundPrograms() ?? (process.env['CI'] ? installed() : undefined)
+  if (programs !== undefined) return await started(programs, fsync)
+  console.warn(
+    '\nSKIPPED: the tests on a PostgreSQL server, because neither ERRAND_PG_URL nor initdb was found. Install postgresql 15 or newer.\n',
+  )
+  return undefined
+}
+
+/** The URL of a new, empty database with a name of its own. */
+export async function createDatabase(server: TestServer): Promise<string> {
+  const name = `errand_test_${process.pid}_${Math.random().toString(36).slice(2, 10)}`
+  const client = new pg.Client({ connectionString: server.url })
+  await client.connect()
+  await client.query(`create database ${name}`)
+  await client.end()
+  const url = new URL(server.url)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+/** The folder of `initdb` and `postgres`. */
+function foundPrograms(): string | undefined {
+  const packaged = '/usr/lib/postgresql'
+  const versions = existsSync(packaged) ? readdirSync(packaged).sort((a, b) => Number(b) - Number(a)) : []
+  const folders = [
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    ...versions.map((each) => join(packaged, each, 'bin')),
+  ]
+  return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
+}
+
+function installed(): string {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const options: ExecFileSyncOptions = { env, stdio: ['ignore', 'ignore', 'inherit'] }
+  const sudo = process.getuid?.() === 0 ? [] : ['sudo', '-n']
+  const run = (...command: string[]) => {
+    const [program = '', ...args] = [...sudo, ...command]
+    execFileSync(program, args, options)
+  }
+  try {
+    run('apt-get', 'update', '-q')
+    run('apt-get', 'install', '-y', '-q', '--no-install-recommends', 'postgresql')
+  } catch (error) {
+    throw new Error('apt-get could not install postgresql. Install it, or name a server: ERRAND_PG_URL=postgres://…', {
+      cause: error,
+    })
+  }
+  const programs = foundPrograms()
+  if (programs === undefined) throw new Error('apt-get installed the package postgresql, but no initdb was found.')
+  return programs
+}
+
+/** The server refuses to run as root: then it gets a user of its own. */
+function serverUser(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {}
+  const idOf = (flag: string, name: string) => Number(execFileSync('id', [flag, name], { stdio: 'pipe' }))
+  const name = 'postgres'
+  try {
+    return { uid: idOf('-u', name), gid: idOf('-g', name) }
+  } catch {
+    execFileSync('useradd', ['-r', name])
+    return { uid: idOf('-u', name), gid: idOf('-g', name) }
+  }
+}
+
+async function started(programs: string, fsync: boolean): Promise<TestServer> {
+  const user = serverUser()
+  const folder = mkdtempSync(join(tmpdir(), 'errand-postgres-'))
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid as number)
+  const data = join(folder, 'data')
+  const asUser = { ...user, cwd: folder, env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } }
+  const initialized = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions']
+  execFileSync(join(programs, 'initdb'), initialized, { ...asUser, stdio: ['ignore', 'ignore', 'inherit'] })
+  const port = await freePort()
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    port: String(port),
+    max_connections: '200',
+    log_min_messages: 'fatal',
+    ...(fsync ? {} : { fsync: 'off', full_page_writes: 'off' }),
+  }
+  const set = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const child = spawn(join(programs, 'postgres'), ['-D', data, ...set], { ...asUser, stdio: 'ignore' })
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  const killed = (): void => void child.kill('SIGQUIT')
+  process.once('exit', killed)
+  try {
+    await accepting(url, child)
+  } catch (error) {
+    killed()
+    throw error
+  }
+  return {
+    url,
+    pid: child.pid,
+    async stop() {
+      process.removeListener('exit', killed)
+      if (child.exitCode === null && child.signalCode === null) {
+        // At once: nothing of it is read again.
+        child.kill('SIGQUIT')
+        await once(child, 'exit')
+      }
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Resolves when the server accepts a connection: it says so nowhere else. */
+async function accepting(url: string, child: ChildProcess): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const client = new pg.Client({ connectionString: url })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return await client.end()
+    } catch (error) {
+      if (child.exitCode !== null || attempt === 600) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  probe.close()
+  return port
+}
