@@ -1,5 +1,5 @@
-// The guides, walked word by word in an empty folder with the packed package. `.ci/run` walks them again, on two versions of Node and
-// with the packages that npm installs.
+// The guides, walked word by word in an empty folder with the packed package. `.ci/run` walks them again on the oldest Node that is
+// supported, with the packages that npm installs.
 import { expect, it } from 'vitest'
 import { blocksIn, outputPattern } from '../../scripts/guide-blocks.ts'
 import { guides, walkGuide } from '../../scripts/walk-guides.ts'
