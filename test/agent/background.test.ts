@@ -176,7 +176,6 @@ describe('the end of a background command, over a crash', () => {
     const program = join(import.meta.dirname, 'background-process.ts')
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, JSON.stringify(orders)], {
       stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') },
     })
     const exited = new Promise((resolve) => child.once('exit', resolve))
     onTestFinished(async () => {

@@ -1,6 +1,5 @@
 // Processes that are killed at a write of their ledger, and the writes at which a kill is worthwhile.
 import { spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Place } from '../crash/child.ts'
 import type { KillPoint } from '../crash/killing-ledger.ts'
@@ -16,7 +15,6 @@ export function playAlone(program: string, { ledger, effects }: Place, orders: o
   const given = JSON.stringify({ ledger, effects, ...orders })
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, given], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') },
   })
   const ended: Ended = { signal: null, said: '', complaints: '' }
   child.stdout.on('data', (chunk: Buffer) => {

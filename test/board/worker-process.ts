@@ -1,6 +1,5 @@
 // Starts members of a team in processes of their own; all are ready before the first begins.
 import { spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { WorkReport } from './board-worker.ts'
@@ -16,7 +15,6 @@ export function startWorker(ledger: string, as: string, total: number): Worker {
   const script = join(import.meta.dirname, 'board-worker.ts')
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ledger, as, String(total)], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-board-compile-cache') },
   })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()

@@ -42,8 +42,6 @@ export function startEngine(place: Place, options: Omit<ProcessOptions, 'ledger'
   const given: ProcessOptions = { ledger: place.ledger, effects: place.effects, ...options }
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, JSON.stringify(given)], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A third of the time of a start is compilation; processes that end normally share its result.
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') },
   })
   let stderr = ''
   child.stderr.on('data', (chunk: Buffer) => {

@@ -1,6 +1,5 @@
 // Many processes on one board: each task is claimed once, none is left, and no claim is refused because the ledger is busy.
 import { spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import Database from 'better-sqlite3'
@@ -18,7 +17,6 @@ function startClaimer(ledger: string, owner: string) {
   const script = join(import.meta.dirname, 'claim-process.ts')
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ledger, owner], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') },
   })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()

@@ -1,7 +1,6 @@
 // An engine that hangs: its process is stopped during a run for longer than its lease. Another engine takes the run over in time, there is
 // one outcome, and when the first engine wakes its run has ended, and it runs other tasks.
 import { execFileSync, spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import Database from 'better-sqlite3'
@@ -26,7 +25,6 @@ function startProcess(place: Place, itsLeaseMs: number) {
     ['--disable-warning=ExperimentalWarning', script, place.ledger, String(itsLeaseMs)],
     {
       stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') },
     },
   )
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))

@@ -1,7 +1,6 @@
 // Crashes at every write: whenever the process dies or the ledger fails during a consolidation, the final state is as if it had run once.
 import { execFile } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -112,9 +111,8 @@ interface Killed {
 
 async function consolidateIn(ledger: string, taskIds: string[], death?: KillPoint): Promise<Killed> {
   const orders = JSON.stringify({ ledger, taskIds, death })
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') }
   try {
-    const { stdout } = await run(process.execPath, ['--disable-warning=ExperimentalWarning', script, orders], { env })
+    const { stdout } = await run(process.execPath, ['--disable-warning=ExperimentalWarning', script, orders])
     return JSON.parse(stdout) as Killed
   } catch (error) {
     expect((error as { signal?: string }).signal).toBe('SIGKILL')

@@ -1,6 +1,5 @@
 // Mirrors and editors in processes of their own: started with their orders, read line by line, and always ended.
 import { spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
@@ -11,7 +10,6 @@ export function startProcess(script: string, orders: object) {
   const path = join(import.meta.dirname, script)
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', path, JSON.stringify(orders)], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') },
   })
   let complaints = ''
   child.stderr.on('data', (chunk: Buffer) => {

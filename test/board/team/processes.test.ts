@@ -1,6 +1,5 @@
 // Members in processes of their own: of several that claim one task exactly one gets it, and a killed one loses it.
 import { spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -19,7 +18,6 @@ function startMember(how: 'race' | 'hold', ledger: string, as: string, count: nu
     ['--disable-warning=ExperimentalWarning', script, how, ledger, as, `${count}`],
     {
       stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-board-compile-cache') },
     },
   )
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
