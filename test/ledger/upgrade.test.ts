@@ -79,6 +79,8 @@ function textsOf(dialect: Parameters<typeof migrationTexts>[0], version: number)
 function fileOf(version: number): string {
   const file = ledgerFile()
   withFile(file, (old) => {
+    // A commit for each statement, which need not reach the disk.
+    old.pragma('synchronous = off')
     for (const text of textsOf(sqliteDialect, version)) old.execute(text)
     old.pragma(`application_id = ${applicationId}`)
     old.pragma(`user_version = ${version}`)
