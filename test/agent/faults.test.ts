@@ -8,6 +8,7 @@ import { recallText } from '../../src/executors/agent/recall.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { createFaultyLedger, type FaultKind, type FaultyLedger } from '../../src/testing/faulty-ledger.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { deferred, history, openEngine, reached } from '../engine/world.ts'
 import { callsOf, echo, llm, said, tool } from './world.ts'
 
@@ -199,9 +200,11 @@ describe('a call of a tool that is closed or interrupted', () => {
             ],
           },
     )
-    const engine = await openEngine({ abilities: [model.ability, slow, echo], toolExecution: 'sequential' })
+    const clock = new SimulatedClock()
+    const engine = await openEngine({ clock, abilities: [model.ability, slow, echo], toolExecution: 'sequential' })
     const task = await engine.create({ goal: 'Work', timeoutMs: 200, retry: { maxAttempts: 2 } })
     await begun.promise
+    clock.advance(200)
     expect(await engine.result(task)).toBe(answer)
     expect(tries).toBe(1)
     expect(await callsOf(engine, task)).toEqual([
@@ -220,18 +223,24 @@ describe('a call of a tool that is closed or interrupted', () => {
       ['rerun', ['test:risky failed CALL_INTERRUPTED', 'test:risky completed 2']],
       ['fail', ['test:risky failed CALL_INTERRUPTED']],
     ] as const) {
+      const begun = deferred()
       let tries = 0
       const risky = tool(
         'test:risky',
-        (_input, { signal }) =>
-          ++tries > 1
+        (_input, { signal }) => {
+          begun.resolve()
+          return ++tries > 1
             ? tries
-            : new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+            : new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+        },
         { onInterrupt: 'ask' },
       )
       const model = createScriptedModel([{ tools: [{ name: 'test_risky' }] }, { text: answer }])
-      const engine = await openEngine({ model, abilities: [risky] })
+      const clock = new SimulatedClock()
+      const engine = await openEngine({ clock, model, abilities: [risky] })
       const task = await engine.create({ goal: 'Work', timeoutMs: 200, retry: { maxAttempts: 2 } })
+      await begun.promise
+      clock.advance(200)
       const asking = await reached(engine, task, 'input_required')
       expect([asking.attempt, tries]).toEqual([2, 1])
       await engine.answer(task, decision)
