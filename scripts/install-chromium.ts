@@ -4,6 +4,8 @@ import { type ExecFileSyncOptions, execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
 const defaultPaths = [
+  // Opens a page in half the time of the whole browser.
+  '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -32,7 +34,7 @@ function install(): string {
   }
   try {
     run('apt-get', 'update', '-q')
-    run('apt-get', 'install', '-y', '-q', '--no-install-recommends', 'chromium')
+    run('apt-get', 'install', '-y', '-q', '--no-install-recommends', 'chromium-headless-shell')
   } catch (error) {
     throw new Error(
       'The tests of the page need Chromium, and apt-get could not install it. Install it, or set its path: CHROMIUM=/path/to/chrome',
@@ -40,7 +42,7 @@ function install(): string {
     )
   }
   const installed = found()
-  if (installed === undefined) throw new Error('apt-get installed the package chromium, but no Chromium was found.')
+  if (installed === undefined) throw new Error('apt-get installed the package chromium-headless-shell, but no Chromium was found.')
   return installed
 }
 

@@ -1,6 +1,5 @@
 // Processes that are killed at a write of their ledger, and the writes at which a kill is worthwhile.
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import type { Place } from '../crash/child.ts'
 import type { KillPoint } from '../crash/killing-ledger.ts'
 
