@@ -107,7 +107,7 @@ describe('AnswerPrompt', () => {
     expect(answers).toEqual([['task-a', 'q1', '1']])
   })
 
-  it('AnswerPrompt takes the default when nobody presses a key in time, and never after one', async () => {
+  it('AnswerPrompt takes the default when no key is pressed in time, and never after one', async () => {
     const unhurried = { ...question, dueAt: null }
     const alone = setup(unhurried, { defaultAfterMs: 30_000 })
     expect(alone.draw(80)).toContain('(default: y in 30.0s unless you press a key)')
