@@ -74,7 +74,7 @@ function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[
   }
 }
 
-/** Adds a dependency; `satisfied`: its blocker is completed already. */
+/** Adds a dependency; `satisfied`: its blocker is already completed. */
 export function* insertAfter(
   tx: Tx,
   taskId: string,

@@ -435,7 +435,7 @@ describe('The connections of the node server', () => {
 
   const get = head('GET /', 'connection: close')
 
-  it('V-09 the connections of the node server that are idle are closed for new ones: the oldest first', async () => {
+  it('V-09 the connections of the node server that are idle are closed for new ones: oldest first', async () => {
     const { port } = await serve(() => new Response('hello'), {}, { connections: 2 })
     const silent = await open(port, '')
     const half = await open(port, 'GET / HTTP/1.1\r\nhost: test\r\n')

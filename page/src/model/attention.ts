@@ -22,9 +22,9 @@ interface Family {
 }
 
 export interface Attention {
-  /** Tasks that ask a question, the longest waiting first. */
+  /** Tasks that ask a question, longest waiting first. */
   questions: TaskRow[]
-  /** Unhandled failures, the latest first. */
+  /** Unhandled failures, latest first. */
   failures: TaskRow[]
   /** Families by the id of the task at their top. */
   families: ReadonlyMap<string, Family>

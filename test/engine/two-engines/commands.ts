@@ -60,7 +60,7 @@ const commands = {
     host,
     what: fc.constantFrom(...claims),
     task,
-    /** Which of the claims so far, the latest first. */
+    /** Which of the claims so far, latest first. */
     claim: fc.nat({ max: 2 }),
     lease: fc.boolean(),
   }),

@@ -30,7 +30,7 @@ export const serve = defineVerb({
   usage:
     'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--inherit-env] [--plans DIR] [--model SPEC] [--files DIR]',
   help: [
-    'Serves the ledger over HTTP, with a page at / to watch and control it, until Ctrl-C. Also runs its tasks: commands of plans, questions, and with --model agents. After a restart, it continues them.',
+    'Serves the ledger over HTTP, with a page at / to watch and control it, until Ctrl-C. Also runs the tasks of the ledger: commands, questions and, with --model, agents. After a restart, it continues them.',
     'The token permits everything, including running commands. /docs describes the routes.',
     `  --port N          default ${defaultPort}; 0: a free port`,
     '  --host H          the address to listen at; default 127.0.0.1, reachable from this machine only',
