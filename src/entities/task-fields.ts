@@ -168,7 +168,8 @@ export const taskFields = {
   }),
   /** Only with an executor, like `timeoutMs`: without one it would have no effect and is refused. */
   retry: field(retryPolicySchema, {
-    meaning: "How many times it is attempted, and the delay between attempts. Default: its executor's, else one attempt.",
+    meaning:
+      "How many times it is attempted, and the delay between attempts. Default: its executor's, else one attempt.",
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
     definesWork: true,

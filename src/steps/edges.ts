@@ -91,7 +91,7 @@ export function block(id: string, blockers: readonly string[], ctx: StepContext)
   return rewiring('block', id, { add: blockers, remove: [] }, ctx)
 }
 
-/** Removes dependencies. One that does not exist is no error. */
+/** Removes dependencies. One that does not exist is not an error. */
 export function unblock(id: string, blockers: readonly string[], ctx: StepContext): Step<void> {
   return rewiring('unblock', id, { add: [], remove: blockers }, ctx)
 }

@@ -27,11 +27,11 @@ export async function answerTask(
   }
 }
 
-/** `"maybe" is not a valid answer: expected a boolean, got a string. Type one of: true, false.` */
+/** `"maybe" is not valid: expected a boolean, got a string. Type one of: true, false.` */
 export function refusalText(error: ErrandError, typed: string, schema: unknown): string {
   const issues = error.code === 'INVALID_ANSWER' ? error.details['issues'] : undefined
   if (!Array.isArray(issues)) return firstLine(error.message)
-  return `"${cleanLine(typed)}" is not a valid answer: ${sentenceOf(firstLine(issueText(issues as Issue[])))} ${answerHint(schema)}`
+  return `"${cleanLine(typed)}" is not valid: ${sentenceOf(firstLine(issueText(issues as Issue[])))} ${answerHint(schema)}`
 }
 
 /** A question that expects text gets `2027`, `true` or `null` as text. */

@@ -48,7 +48,7 @@ describe('a message to an agent that races with its work', () => {
     },
   )
 
-  it('a message to an agent that races with its work is no answer to a question asked at the same time, and is read with the answer', async () => {
+  it('a message to an agent that races with its work is not an answer to a question asked at the same time, and is read with the answer', async () => {
     const ledger = await faulty()
     const model = llm((_input, taken) => (taken === 1 ? ask : { content: 'Thanks.' }))
     const engine = await openEngine({ ledger, abilities: [model.ability] })

@@ -108,7 +108,7 @@ describe('streamModelStep through the provider of the AI SDK', () => {
             ],
           },
           { role: 'tool', tool_call_id: 'a', content: 'sunny' },
-          { role: 'tool', tool_call_id: 'b', content: 'Error: the arguments are no JSON' },
+          { role: 'tool', tool_call_id: 'b', content: 'Error: the arguments are not JSON' },
           { role: 'tool', tool_call_id: 'c', content: '' },
           { role: 'assistant', content: '' },
           { role: 'assistant', content: 'Sunny.' },
@@ -139,7 +139,7 @@ describe('streamModelStep through the provider of the AI SDK', () => {
           tool_calls: [call('a', '{"city":"Paris"}'), call('b', '{}'), call('c', '{}')],
         },
         { role: 'tool', tool_call_id: 'a', content: 'sunny' },
-        { role: 'tool', tool_call_id: 'b', content: 'Error: the arguments are no JSON' },
+        { role: 'tool', tool_call_id: 'b', content: 'Error: the arguments are not JSON' },
         { role: 'tool', tool_call_id: 'c', content: '' },
         { role: 'assistant', content: 'Sunny.' },
         { role: 'user', content: 'Thanks.' },
@@ -248,7 +248,7 @@ describe('a failed model step', () => {
 
   const midStream: Array<[string, FakeTurn, { code: string; retry: boolean }]> = [
     ['a dropped connection', { ending: 'destroy' }, { code: 'connection', retry: true }],
-    ['an event that is no JSON', { ending: 'malformed' }, { code: 'protocol', retry: false }],
+    ['an event that is not JSON', { ending: 'malformed' }, { code: 'protocol', retry: false }],
     ['a stream without a finish', { finish: null }, { code: 'protocol', retry: true }],
     [
       'an error event',

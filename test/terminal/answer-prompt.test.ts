@@ -98,7 +98,7 @@ describe('AnswerPrompt', () => {
     draw()
     refuse(new ErrandError('INVALID_ANSWER', 'No.', { issues: [{ path: '', message: 'Expected a choice' }] }))
     await type('z\r')
-    expect(draw()).toContain('\n "z" is not a valid answer: Expected a choice. Type one of: x, y.\n › ▏')
+    expect(draw()).toContain('\n "z" is not valid: Expected a choice. Type one of: x, y.\n › ▏')
     refuse(new ErrandError('NOT_FOUND', 'There is no such task.\nmore'))
     await type('{"a":1}\r')
     expect(draw()).toContain('\n There is no such task.\n › ▏')

@@ -60,7 +60,7 @@ async function serveAnswer(answer: Answer, onRequest: (request: ServedRequest) =
 async function open(port: number, said: string, localAddress = '127.0.0.1'): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', localAddress })
   onTestFinished(() => void socket.destroy())
-  // One that is cut off is no error of the test's.
+  // One that is cut off is not an error of the test's.
   socket.on('error', () => {})
   await once(socket, 'connect')
   socket.write(said)

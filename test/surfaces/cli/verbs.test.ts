@@ -67,7 +67,7 @@ it('errand answer refuses a value that does not fit, and says what does', async 
   expect(await place.errand('answer', '#2', 'maybe')).toEqual({
     code: 2,
     out: '',
-    err: 'errand: "maybe" is not a valid answer: expected a boolean, got a string. Type one of: true, false.\n',
+    err: 'errand: "maybe" is not valid: expected a boolean, got a string. Type one of: true, false.\n',
   })
   expect((await place.errand('answer', '#2', 'true')).code).toBe(0)
 })
@@ -81,7 +81,7 @@ it('errand answer refuses a question that was already answered', async () => {
   expect(await place.errand('answer', id, 'y')).toMatchObject({
     code: 2,
     out: '',
-    err: expect.stringMatching(/^errand: .*answered already.*\n$/),
+    err: expect.stringMatching(/^errand: .*already been answered.*\n$/),
   })
   const { err } = await place.errand('answer', id, 'y', '--json')
   expect(JSON.parse(err)).toMatchObject({ error: { code: 'NO_QUESTION' } })

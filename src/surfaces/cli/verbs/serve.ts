@@ -124,7 +124,7 @@ const stoppingNote =
 const wildcardNote =
   'The server listens on all addresses, but accepts requests only under the names of this machine (localhost). Name others with --allow-host.'
 
-/** A wildcard address is no name that a Host header could be checked against. */
+/** A wildcard address is not a name that a Host header could be checked against. */
 function isWildcard(host: string | undefined): boolean {
   return host === '0.0.0.0' || host === '::'
 }
