@@ -82,7 +82,7 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
   memory?: MemoryOptions | false
   /**
    * Offers `plan:run`, by which clients with the right to run commands run plans (`POST /plans`, and a tool of MCP servers that name it).
-   * Their commands begin in the folder `root` or below it, which is no fence: they have the rights of the process. Default: not offered.
+   * Their commands begin in the folder `root` or below it, which is not a fence: they have the rights of the process. Default: not offered.
    */
   plans?: { root: string }
   /** Answers `model:embed`: an AI SDK embedding model object (spec v3 or v4). Memory uses it only with `memory.similarity: 'embeddings'`. */

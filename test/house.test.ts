@@ -3,17 +3,23 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
+  idleAllowances,
   idleReasons,
   namesAreKebabCase,
   namesHaveMeaning,
   publicTypesAreOurOwn,
   type Rule,
   rules,
+  wordsArePlain,
 } from './house/rules.ts'
-import { parse, readFolder } from './house/source.ts'
+import { parse, readFolder, readTexts } from './house/source.ts'
 
 const root = join(import.meta.dirname, '..')
 const source = readFolder(root, 'src', '.ts')
+/** Everything else that is read as prose or code. */
+const texts = 'README.md SECURITY.md CHANGELOG.md ARCHITECTURE.md llms.txt docs page test bench examples scripts'
+  .split(' ')
+  .flatMap((path) => readTexts(root, path))
 const ruleNames = Object.keys(rules) as (keyof typeof rules)[]
 
 /** Files by path. */
@@ -257,9 +263,21 @@ const proofs: Record<keyof typeof rules, Proof> = {
       { 'src/bus/bus.ts': 'const mostCalls = 5' },
       { 'src/bus/bus.ts': "throw new Error('Nobody may call this.')" },
       { 'src/bus/bus.ts': 'slot.letGo()' },
+      { 'src/steps/pause.ts': 'interface Moment { at: number }' },
+      { 'src/steps/claim.ts': 'function claim(token: Quote) {}' },
+      { 'docs/board.md': 'The task is in progress, and nobody has claimed it.' },
+      { 'docs/http.md': 'The key is kept for ever.' },
+      { 'test/bus/bus.test.ts': "it('a caller is told the reason', () => {})" },
+      { 'test/engine/world.ts': 'const toldOf = (id: string) => read(id)' },
+      { 'test/engine/laws.ts': 'await laws.checkTold()' },
+      { 'test/web/guard.test.ts': "const token = 'for-the-door'" },
     ],
     fine: {
       'src/bus/bus.ts': "// The caller is notified by a heartbeat.\nconst maxCalls = 5\nconst text = 'almost always'",
+      'src/terminal/shell-quote.ts':
+        'export const shellQuote = (word: string) => word // \'Seat 5\', at the moment, a "Quote"',
+      'src/steps/notify-parent.ts': 'const id = `${child}-told-${attempt}`',
+      'docs/board.md': 'The task is in progress and unclaimed; the intelligent caller shears outdoors.',
     },
   },
   'no file name ends in words': {
@@ -357,6 +375,14 @@ describe('the rules of the house', () => {
 
   it('every listed reason for a long file or function is needed', () => {
     expect(idleReasons(source)).toEqual([])
+  })
+
+  it('documents, the page, tests, benchmarks, examples and scripts use plain words', () => {
+    expect(wordsArePlain(texts)).toEqual([])
+  })
+
+  it('every listed reason for a word is needed', () => {
+    expect(idleAllowances([...source, ...texts])).toEqual([])
   })
 
   it('test titles use `it` and begin with their conformance ids', () => {

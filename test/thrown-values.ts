@@ -61,7 +61,7 @@ export const hostileErrors: Record<string, () => unknown> = {
   },
   'an error of the engine whose toJSON throws': () => new HostileRefusal('EXECUTION_ERROR', 'refused'),
   'a proxy whose traps all throw': () => hostileProxy(),
-  'a failure with a code that is no text': () => new Failure('x', { code: Symbol('code') as never }),
+  'a failure with a code that is not text': () => new Failure('x', { code: Symbol('code') as never }),
   'an error caused by a revoked proxy': () => new Error('above', { cause: revokedProxy() }),
   'a failure with a bigint in its details': () => new Failure('x', { details: { count: 1n } }),
 }

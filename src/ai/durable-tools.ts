@@ -25,7 +25,7 @@ const executionSchema = z.looseObject({
 })
 
 /**
- * @throws ErrandError INVALID_INPUT for a tool that is no object, UNKNOWN_OPTION { option, nearest } for options of an
+ * @throws ErrandError INVALID_INPUT for a tool that is not an object, UNKNOWN_OPTION { option, nearest } for options of an
  *   unknown tool.
  */
 export function checkTools(tools: ToolsLike, named: Iterable<string>): void {

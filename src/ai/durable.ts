@@ -1,5 +1,5 @@
 // An AI SDK loop inside a task, with every model step and every tool execution in the journal. Nothing of the SDK is
-// imported: models and tools are recognized by their shape, so that the SDK is no dependency.
+// imported: models and tools are recognized by their shape, so that the SDK is not a dependency.
 import { z } from 'zod'
 import type { CallOptions, Run } from '../api/executor.ts'
 import { callOptionsSchema } from '../api/options.ts'

@@ -20,7 +20,7 @@ export interface BoardToolsOptions {
   role?: string
   /** Which board. Default `main`: all tasks of the ledger. */
   board?: string
-  /** How long the process may be silent before others may take its tasks, in milliseconds; null: for ever. Default 60,000. */
+  /** How long the process may be silent before others may take its tasks, in milliseconds; null: forever. Default 60,000. */
   leaseMs?: number | null
   /** How many tasks the model may create below the task to which the board belongs. Default: `modelBounds`. */
   bounds?: Partial<CreationBounds>

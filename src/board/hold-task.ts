@@ -44,7 +44,7 @@ function requireAtWork(found: Found, { as, fence }: Writer): void {
   const why = {
     pending: 'pending: claim it before you complete it',
     failed: 'failed: set it to pending to try it again, then claim it',
-    completed: `completed already${task.owner === null ? '' : `, by ${task.owner}`}`,
+    completed: `already completed${task.owner === null ? '' : `, by ${task.owner}`}`,
     deleted: 'deleted: create a new task instead',
   }[status]
   throw notAllowed(found, 'complete', `is ${why}`, status === 'pending' ? ['claim'] : [])

@@ -123,7 +123,7 @@ function refuseIfClaimedByOther(found: Found, { as, fence }: Writer): void {
   if (mine || (task.owner === null && as === undefined)) return
   throw new ErrandError(
     'NOT_CLAIMABLE',
-    `Task ${shownRef(found)} is in_progress already${task.owner === null ? '' : `, and ${task.owner} owns it`}`,
+    `Task ${shownRef(found)} is already in_progress${task.owner === null ? '' : `, and ${task.owner} owns it`}`,
     { taskId: task.id, reason: 'running', status: task.status, owner: task.owner },
   )
 }
@@ -133,5 +133,5 @@ function refuseOtherResult(found: Found, { result }: BoardPatch): void {
   const { result: known, owner } = found.task
   if (result === undefined || JSON.stringify(result) === JSON.stringify(known ?? null)) return
   const by = owner === null ? '' : `, by ${owner}`
-  throw notAllowed(found, 'complete', `is completed already${by}: its result is final. Create a new task instead`)
+  throw notAllowed(found, 'complete', `is already completed${by}: its result is final. Create a new task instead`)
 }

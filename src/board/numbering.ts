@@ -1,4 +1,4 @@
-// Numbers of tasks on a board: each task gets the next one, by age, and keeps it for ever. Numbers are assigned when a board is read,
+// Numbers of tasks on a board: each task gets the next one, by age, and keeps it forever. Numbers are assigned when a board is read,
 // so that a ledger without boards pays nothing, and in a transaction, so that each is assigned once.
 import { type Caller, libraryCaller, mayAffect } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'

@@ -123,7 +123,7 @@ export const taskFields = {
     stored: textOrNull,
   }),
   description: field(() => z.string(), {
-    meaning: 'What a worker needs to know about it.',
+    meaning: 'What a worker needs to know about the task.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     default: '',
     stored: { shows: () => z.string(), first: () => '' },
@@ -168,7 +168,8 @@ export const taskFields = {
   }),
   /** Only with an executor, like `timeoutMs`: without one it would have no effect and is refused. */
   retry: field(retryPolicySchema, {
-    meaning: "How often it is attempted, and the delay between attempts. Default: its executor's, else one attempt.",
+    meaning:
+      "How many times it is attempted, and the delay between attempts. Default: its executor's, else one attempt.",
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
     definesWork: true,
@@ -240,7 +241,7 @@ export const taskFields = {
    */
   autoComplete: field(() => z.union([z.boolean(), z.literal('all-settled')]), {
     meaning:
-      'Whether its children complete it when its own work is done: true (when all are completed), false, or all-settled.',
+      'Whether its children complete the task when its own work is done: true (when all are completed), false, or all-settled.',
     by: ['create', 'update', 'plans', 'add'],
     default: false,
     clearable: true,
@@ -257,7 +258,7 @@ export const taskFields = {
   }),
   /** The effect of the final failure of a child on this task. Default: the engine's (`ignore`). */
   onChildFailure: field(() => z.enum(childFailurePolicies), {
-    meaning: 'The effect of the final failure of a child on it.',
+    meaning: 'What the final failure of a child does to the task.',
     by: ['create', 'update', 'plans', 'add'],
     default: 'ignore',
     clearable: true,
@@ -265,7 +266,7 @@ export const taskFields = {
   }),
   /** The effect on this task when a dependency finally fails or is canceled. Default: the engine's (`block`). */
   onDependencyFailure: field(() => z.enum(dependencyFailurePolicies), {
-    meaning: 'The effect on it when a dependency fails or is canceled.',
+    meaning: 'What happens to the task when a dependency fails or is canceled.',
     by: ['create', 'update', 'plans', 'add'],
     default: 'block',
     clearable: true,
@@ -299,7 +300,7 @@ export const taskFields = {
         // Each once, in the order given.
         .overwrite((words) => [...new Set(words)]),
     {
-      meaning: 'Words to claim and list by.',
+      meaning: 'Words by which tasks are claimed and listed.',
       by: ['create', 'update', 'plans', 'add', 'board', 'models'],
       default: [],
       stored: { shows: () => z.array(z.string()), first: () => [] as string[] },
@@ -360,7 +361,7 @@ export const taskFields = {
    */
   team: field(() => z.union([z.boolean(), z.literal('later')]), {
     meaning:
-      'Whether it is for several agents with one memory; implied by `type`, `objectives`, `parentBranch`, `durableThreshold` and `durableCategories`.',
+      'Whether several agents with one memory work on the task; implied by `type`, `objectives`, `parentBranch`, `durableThreshold` and `durableCategories`.',
     by: ['create', 'plans', 'add'],
   }),
   /** The kind of work, to list and compare tasks by. */
@@ -375,7 +376,7 @@ export const taskFields = {
         .array(
           z.union(
             [objective, z.strictObject({ description: objective }).transform(({ description }) => description)],
-            'expected an objective, as a text or { description }, of 1 to 10,000 characters',
+            'expected an objective, as a string or { description }, of 1 to 10,000 characters',
           ),
           'expected a list of objectives, like ["The login is repaired", "It has tests"]',
         )

@@ -127,7 +127,7 @@ async function reclaim(
   const members = membersOf(found)
   if (members.some(({ pid }) => pid === process.pid)) {
     throw new Error(
-      `The command with ${trace.mark} has outlived its engine, and this process is part of it, so it cannot end the command. An engine outside of the command can, or wait until it has ended.`,
+      `The command with ${trace.mark} still runs after its engine has ended, and this process cannot end it, because it belongs to the command. An engine outside of the command can; or wait until the command has ended.`,
     )
   }
   if (members.length > 0) await end(trace, search, options, false)

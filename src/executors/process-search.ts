@@ -62,7 +62,7 @@ export class ProcessSearch {
   async find(traces: readonly CommandTrace[]): Promise<Found[]> {
     const first = await this.#read()
     const found = traces.map((trace) => this.#findIn(first, trace))
-    // The table is no snapshot: a process may be forked at a position already read and its parent may end before it is
+    // The table is not a snapshot: a process may be forked at a position already read and its parent may end before it is
     // read. So a process counts as ended only after it was missed twice.
     for (let reading = 2, incomplete = true; incomplete && reading <= maxReadings; reading++) {
       if (found.every((each) => !isEmpty(each))) break

@@ -140,11 +140,11 @@ export interface Reads extends MemoryReads {
     /** Whether any task of these executors, or any of `named` that names a model, is ready or on a timer, or has an open run. */
     anyAwake(executors: readonly string[], named?: readonly string[], trees?: Trees): Op<boolean>
     list(filter: TaskFilter, limit: number, after?: { priority: number; seq: number }): Op<TaskRecord[]>
-    /** The same tasks by age, the latest first. */
+    /** The same tasks by age, latest first. */
     newest(filter: TaskFilter, limit: number, offset: number): Op<TaskRecord[]>
-    /** The same by age, the oldest first, from a `seq` on. */
+    /** The same by age, oldest first, from a `seq` on. */
     oldest(filter: TaskFilter, limit: number, afterSeq: number): Op<TaskRecord[]>
-    /** Tasks with their last event at or before a position, deleted ones included; the oldest first. */
+    /** Tasks with their last event at or before a position, deleted ones included; oldest first. */
     asOf(position: number, limit: number, afterSeq: number, ids?: readonly string[]): Op<TaskAtEvent[]>
     count(filter: TaskFilter): Op<number>
     children(parentId: string): Op<TaskRecord[]>
@@ -273,13 +273,13 @@ export interface Reads extends MemoryReads {
     request(requestId: string): Op<MailRecord | undefined>
     /** Unread, oldest first. */
     unread(board: string, recipient: string, limit: number): Op<MailRecord[]>
-    /** Requests and their answers to or from a member, the latest first. */
+    /** Requests and their answers to or from a member, latest first. */
     requests(board: string, member: string, limit: number): Op<MailRecord[]>
   }
   readonly mirror: {
     /** The writer of the files of a folder, and until when it counts as alive. */
     holder(dir: string): Op<{ board: string; instanceId: string; until: number } | undefined>
-    /** The latest texts of a file, the newest first. */
+    /** The latest texts of a file, newest first. */
     texts(dir: string, number: number, limit: number): Op<MirroredText[]>
     /** Numbers that have a text. */
     numbers(dir: string): Op<number[]>

@@ -138,9 +138,9 @@ export interface MemoryReads {
     get(id: string): Op<ConsolidationRecord | undefined>
     /** The latest first: at most `limit` before the `seq`. */
     list(filter: ConsolidationFilter, limit: number, before: number): Op<ConsolidationRecord[]>
-    /** Decisions about a fact: the latest `limit`, the latest first. */
+    /** Decisions about a fact: the latest `limit`, latest first. */
     decisionsOn(factId: string, limit: number): Op<DecisionRecord[]>
-    /** Decisions about other facts that name this one as the other of the two, the latest first: at most `limit`. */
+    /** Decisions about other facts that name this one as the other of the two, latest first: at most `limit`. */
     decisionsNaming(factId: string, limit: number): Op<DecisionRecord[]>
     /** Decisions of a run, in order: at most `limit` after the `seq`. */
     decisions(consolidationId: string, limit: number, after: number): Op<DecisionRecord[]>
@@ -148,7 +148,7 @@ export interface MemoryReads {
   readonly team: {
     get(taskId: string): Op<TeamRecord | undefined>
     ofBranch(branch: string): Op<TeamRecord | undefined>
-    /** Teams with their tasks, deleted ones excluded, the latest first. */
+    /** Teams with their tasks, deleted ones excluded, latest first. */
     list(filter: TeamFilter, limit: number, offset: number): Op<Array<{ team: TeamRecord; task: TaskRecord }>>
     /** Ids of completed tasks whose memory has not been consolidated for good, by age. */
     unclosed(limit: number, after: number): Op<Array<{ taskId: string; seq: number }>>
@@ -164,7 +164,7 @@ export interface MemoryReads {
     stintOfWorker(workerId: string): Op<StintRecord | undefined>
     /** Active stints whose worker has settled, oldest first. */
     abandoned(limit: number): Op<StintRecord[]>
-    /** Stints of an agent on all tasks, deleted ones excluded, the latest first. */
+    /** Stints of an agent on all tasks, deleted ones excluded, latest first. */
     timeline(
       agentId: string,
       limit: number,

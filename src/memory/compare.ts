@@ -91,7 +91,7 @@ export function* settleContradictions(
   for (const { fact: existing, likeness, ground, resolution } of winner === undefined ? judged : [winner]) {
     const why = { similarity: likeness, note: noteOf(d, ground) }
     if (resolution === 'keep-both') {
-      // If both are flagged already, the record may be omitted.
+      // If both are already flagged, the record may be omitted.
       if (existing.disputed && fact.disputed && settlements.length >= maxNamed) continue
       fact = yield* disputeFact(tx, d, fact)
       yield* disputeFact(tx, d, existing)

@@ -218,7 +218,7 @@ export class Deliberation {
 
   /**
    * The ground of a contradiction between two facts that are alike or have the same subject, or for which the option `contradicts`
-   * returns true; else null. Pass `areRelated` if it is known already.
+   * returns true; else null. Pass `areRelated` if it is already known.
    */
   contradicts(
     existing: FactLike,

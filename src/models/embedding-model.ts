@@ -17,7 +17,7 @@ export interface EmbeddingModelLike {
   doEmbed(options: any): PromiseLike<{ embeddings: number[][] }>
 }
 
-/** Why a value is no usable model, as a sentence; undefined when it is one. */
+/** Why a value is not a usable model, as a sentence; undefined when it is one. */
 function objectionTo(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return `expected an embedding model object, got ${kindOf(value)}`
   return objectionToModel(value, 'embedding', 'doEmbed')

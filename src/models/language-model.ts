@@ -13,7 +13,7 @@ export interface LanguageModelLike {
   doStream(options: any): PromiseLike<{ stream: ReadableStream<any> }>
 }
 
-/** Why a value is no usable model, as a sentence; undefined when it is one. */
+/** Why a value is not a usable model, as a sentence; undefined when it is one. */
 function objectionTo(value: unknown): string | undefined {
   if (typeof value === 'string') {
     return `expected a language model object, got the string "${value.slice(0, 100)}": register the model under a name and use that name`

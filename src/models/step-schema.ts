@@ -144,7 +144,7 @@ export function addChunk(answer: ModelAnswer, chunk: ModelChunk | ForeignChunk):
   if (finish) answer.finish = finish
 }
 
-/** A call from a foreign `model:llm`: without an id, or with arguments that are no text yet. */
+/** A call from a foreign `model:llm`: without an id, or with arguments that are not text yet. */
 const foreignCallSchema = once(() =>
   z
     .looseObject({

@@ -28,7 +28,7 @@ export async function isActive(
 interface Search {
   engine: Engine
   runs: Runs
-  /** Ids of the tasks that were checked already. */
+  /** Ids of the tasks that were already checked. */
   seen: Set<string>
 }
 

@@ -25,7 +25,7 @@ import { roundRequest } from './round-request.ts'
 
 export interface PlanRequest extends RoundRequest, RoundChoice {
   plan: Plan
-  /** Real path of the ledger, or any path in the folder that stands for one that is no file. */
+  /** Real path of the ledger, or any path in the folder that stands for one that is not a file. */
   ledger: string
   /** Called with the round before anything is changed. @throws what keeps the plan from running. */
   beforeChange?: (found: KnownRound) => Promise<void> | void
@@ -47,7 +47,7 @@ export async function preparePlan(engine: Engine, request: PlanRequest): Promise
 /** What `engine.plan` needs of the engine that runs a plan. */
 export interface PlanHost {
   engine: Engine
-  /** Real path of the ledger; for one that is no file any other name. */
+  /** Real path of the ledger; for one that is not a file any other name. */
   ledgerName: string
   /** Executors that tasks may name; undefined: any. */
   executors: readonly string[] | undefined

@@ -16,7 +16,7 @@ const env = z
     z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of a variable is letters, digits and underscores'),
     z.union(
       [z.string(), z.number(), z.boolean(), secretReferenceSchema],
-      'the value of a variable is a text or a number, or { secret: NAME } for the variable NAME of the process that runs the plan',
+      'the value of a variable is text or a number, or { secret: NAME } for the variable NAME of the process that runs the plan',
     ),
   )
   .transform(

@@ -1,5 +1,5 @@
 // The folder in which the commands of plans from outside begin. It is compared by real paths, so that no link and no `..` leads out of it.
-// It is no fence: a command has the rights of the engine's process.
+// It is not a fence: a command has the rights of the engine's process.
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { ErrandError } from '../core/errors.ts'

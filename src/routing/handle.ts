@@ -56,7 +56,7 @@ const handleOptionsSchema = once(() =>
     })
     .refine(
       ({ parentId, rootsOnly }) => parentId === undefined || !rootsOnly,
-      '`parentId` and `rootsOnly` exclude each other: pass one of the two',
+      '`parentId` and `rootsOnly` cannot be combined: pass only one of them',
     ),
 )
 type Settings = z.output<ReturnType<typeof handleOptionsSchema>> & { ask: AskModel }
@@ -87,7 +87,7 @@ export function createHandler({ engine, bus, model }: HandlerParts): Handler {
 function requireMessage(message: string): string {
   const text = requireText(message, 'the message')
   if (text.trim() === '')
-    throw new ErrandError('INVALID_INPUT', 'The message is empty. Pass a text with at least one visible character.', {})
+    throw new ErrandError('INVALID_INPUT', 'The message is empty. Pass text with at least one visible character.', {})
   return text
 }
 

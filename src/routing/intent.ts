@@ -114,7 +114,7 @@ const unrecognized: Readonly<Intent> = { action: 'unknown', taskId: null, confid
 
 function readIntent(answer: string, availableTasks: readonly AvailableTask[] | undefined): Intent {
   const answered = jsonObjectIn(answer)
-  // A confidence that is no number invalidates the answer; a missing one counts as 0.
+  // A confidence that is not a number invalidates the answer; a missing one counts as 0.
   const isUnsure = answered?.['confidence'] !== undefined && numberIn(answered['confidence']) === undefined
   if (answered === null || isUnsure) return { ...unrecognized, details: {} }
   const { details } = answered

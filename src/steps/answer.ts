@@ -66,7 +66,7 @@ function chooseQuestion(
     const texts = questions.map(({ id, params }) => `${id} ("${(params as QuestionParams).question}")`)
     throw refusal(`${ids.length} open questions. Name one with { question: id }: ${texts.join(', ')}`)
   }
-  if (task.executor !== null) throw refusal('been answered already and continues as soon as a slot is free')
+  if (task.executor !== null) throw refusal('already been answered and continues as soon as a slot is free')
   return null
 }
 

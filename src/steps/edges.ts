@@ -74,7 +74,7 @@ function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[
   }
 }
 
-/** Adds a dependency; `satisfied`: its blocker is completed already. */
+/** Adds a dependency; `satisfied`: its blocker is already completed. */
 export function* insertAfter(
   tx: Tx,
   taskId: string,
@@ -91,7 +91,7 @@ export function block(id: string, blockers: readonly string[], ctx: StepContext)
   return rewiring('block', id, { add: blockers, remove: [] }, ctx)
 }
 
-/** Removes dependencies. One that does not exist is no error. */
+/** Removes dependencies. One that does not exist is not an error. */
 export function unblock(id: string, blockers: readonly string[], ctx: StepContext): Step<void> {
   return rewiring('unblock', id, { add: [], remove: blockers }, ctx)
 }

@@ -118,7 +118,7 @@ function rowOf({ call, at }: SaveCallRequest): NewCall {
 function another(existing: CallRecord, why: string): ErrandError {
   return new ErrandError(
     'KEY_CONFLICT',
-    `There is a call ${existing.id} (${existing.name}) in ${existing.taskId} already, and ${why}. Save it under another id.`,
+    `The call ${existing.id} (${existing.name}) already exists in ${existing.taskId}, and ${why}. Save it under another id.`,
     { callId: existing.id, taskId: existing.taskId },
   )
 }

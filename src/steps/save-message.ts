@@ -45,7 +45,7 @@ export function saveMessage(request: SaveMessageRequest): Step<void> {
 function taken({ id, taskId }: MessageRecord): ErrandError {
   return new ErrandError(
     'KEY_CONFLICT',
-    `There is a message ${id} already, in ${taskId}, and messages never change. Save it under another id.`,
+    `The message ${id} already exists in ${taskId}, and messages never change. Save it under another id.`,
     { messageId: id, taskId },
   )
 }

@@ -11,7 +11,7 @@ interface Ids {
   add(id: string): unknown
 }
 
-/** A queue of ids; an id that is queued already is not added again. */
+/** A queue of ids; an id that is already queued is not added again. */
 export class Turns {
   readonly #ids: string[] = []
   /** Made with the first id: most steps queue none. */

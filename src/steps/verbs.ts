@@ -131,7 +131,7 @@ export function* saveWhole(tx: Tx, task: TaskRecord): Op<void> {
 function resumedAlready(task: TaskRecord): ErrandError {
   return new ErrandError(
     'INVALID_TRANSITION',
-    `Cannot resume ${task.id}: it has been resumed already and is queued. \`pause\` withdraws that.`,
+    `Cannot resume ${task.id}: it has already been resumed and is queued. \`pause\` withdraws that.`,
     { taskId: task.id, from: 'paused', event: 'resume', allowed: ['pause', 'cancel'] },
   )
 }

@@ -77,7 +77,7 @@ export function* walkToWorking(tx: Tx, task: TaskRecord, ctx: StepContext): Op<T
   return yield* walk(tx, task, event, ctx, { set: { held: false, wakes: 0 } })
 }
 
-/** Marks the live run of the task as ending, or as closed; a run that has ended already is not changed. */
+/** Marks the live run of the task as ending, or as closed; a run that has already ended is not changed. */
 function* endRun(
   tx: Tx,
   { id, run }: TaskRecord,

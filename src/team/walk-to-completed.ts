@@ -13,7 +13,7 @@ import { complete } from '../steps/verbs.ts'
 import { walkToWorking } from '../steps/walk.ts'
 
 /**
- * Completes a task as a part of another step; does nothing if it is completed already. Ends an open run.
+ * Completes a task as a part of another step; does nothing if it is already completed. Ends an open run.
  *
  * @param result The result as JSON; undefined for none.
  * @param by The owner and its claim.

@@ -1,4 +1,4 @@
-// Parses the answer that a person typed: JSON if possible, else a text.
+// Parses the answer that a person typed: JSON if possible, otherwise text.
 
 import type { Caller } from '../bus/caller.ts'
 import { defined } from '../core/defined.ts'
@@ -27,14 +27,14 @@ export async function answerTask(
   }
 }
 
-/** `"maybe" does not fit: expected a boolean, got a string. Type one of: true, false.` */
+/** `"maybe" is not valid: expected a boolean, got a string. Type one of: true, false.` */
 export function refusalText(error: ErrandError, typed: string, schema: unknown): string {
   const issues = error.code === 'INVALID_ANSWER' ? error.details['issues'] : undefined
   if (!Array.isArray(issues)) return firstLine(error.message)
-  return `"${cleanLine(typed)}" does not fit: ${sentenceOf(firstLine(issueText(issues as Issue[])))} ${answerHint(schema)}`
+  return `"${cleanLine(typed)}" is not valid: ${sentenceOf(firstLine(issueText(issues as Issue[])))} ${answerHint(schema)}`
 }
 
-/** A question that expects a text gets `2027`, `true` or `null` as a text. */
+/** A question that expects text gets `2027`, `true` or `null` as text. */
 export function parseAnswer(text: string, schema: unknown): unknown {
   try {
     const value: unknown = JSON.parse(text)

@@ -81,7 +81,7 @@ function rankOf({ status, ready }: BoardTask): number {
   return status === 'pending' && ready ? 1 : ranks[status]
 }
 
-/** Completed tasks: the latest first. Others: by priority, then by number. */
+/** Completed tasks: latest first. Others: by priority, then by number. */
 function within(a: BoardTask, b: BoardTask): number {
   if (a.completedAt !== null && b.completedAt !== null) return b.completedAt - a.completedAt
   return b.priority - a.priority || a.id - b.id

@@ -1,4 +1,4 @@
-// The history of a fact as lines, the oldest first: observations, decisions of consolidations, and merges.
+// The history of a fact as lines, oldest first: observations, decisions of consolidations, and merges.
 import { isoTime } from '../core/clock.ts'
 import type { DecisionView, FactView, MentionView, ObservationView } from '../memory/fact-view.ts'
 import type { FactHistory, FactWhy } from '../memory/why-fact.ts'

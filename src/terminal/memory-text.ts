@@ -11,7 +11,7 @@ import { cleanLine, fitWidth } from './terminal-text.ts'
 export const nothingKnown =
   'There are no facts yet. Facts of a team are merged into main when its task is completed; "errand memory remember TEXT" states a fact directly.'
 
-/** A short id to type: "errand memory why" accepts any unique beginning. */
+/** A short id to type: "errand memory why" accepts any unique prefix. */
 export function shortFactId(id: string): string {
   return id.replace(/^fact-/, '').slice(0, 8)
 }
@@ -63,7 +63,7 @@ export interface CountedBranch extends BranchView {
   facts: number
 }
 
-/** Each branch below the one whose facts it inherits; the oldest first. */
+/** Each branch below the one whose facts it inherits; oldest first. */
 export function branchTree(branches: readonly CountedBranch[], numberOf: TaskNumbers, columns?: number): string[] {
   const known = new Set(branches.map(({ name }) => name))
   const below = Map.groupBy(branches, ({ parent }) => (parent !== undefined && known.has(parent) ? parent : ''))

@@ -36,7 +36,7 @@ export function jsonOption(option: string, text: string, example: string): unkno
   }
 }
 
-/** The result of a task: the JSON of `--result`, or the positional words as a text; undefined without both. */
+/** The result of a task: the JSON of `--result`, or the positional words as text; undefined without both. */
 export function givenResult(json: string | undefined, words: readonly string[]): unknown {
   if (json !== undefined && words.length > 0)
     throw misuse(`The result is given twice: by --result and as "${words.join(' ')}".`)

@@ -98,7 +98,7 @@ function errorLines(error: StoredCause): string[] {
   ]
 }
 
-/** The lines of a stack below the message, which is shown already. */
+/** The lines of a stack below the message, which is already shown. */
 function framesOf(stack: string): string[] {
   return stack.split('\n').filter((line) => /^\s+at /.test(line))
 }

@@ -11,7 +11,7 @@ export function stateLabel(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | '
   return stateWord(task, task.blockedBy.length)
 }
 
-/** A short id to type: the ledger finds tasks by any unique beginning. */
+/** A short id to type: the ledger finds tasks by any unique prefix. */
 export function shortId(id: string): string {
   return id.replace(/^task-/, '').slice(0, 8)
 }

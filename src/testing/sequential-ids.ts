@@ -2,7 +2,7 @@
 import type { Ids } from '../core/ids.ts'
 
 /**
- * Ids that count: `task-1`, `task-2`, `call-3`. One counter for all prefixes, so that the order of drawing can be read off.
+ * Sequential ids: `task-1`, `task-2`, `call-3`. One counter for all prefixes, so that the order of drawing can be read off.
  *
  * @example
  * const engine = await createEngine({ ledger: ':memory:', ids: createSequentialIds() })

@@ -28,7 +28,7 @@ it.each([
   expect((await refusalOf(() => parse(schema, given as never, 'it'), 'INVALID_INPUT')).message).toContain(named)
 })
 
-it('S2-058 eitherCase refuses unknown keys and suggests the nearest, and refuses input that is no object', async () => {
+it('S2-058 eitherCase refuses unknown keys and suggests the nearest, and refuses input that is not an object', async () => {
   const refusal = await refusalOf(() => parse(schema, { task_id: 'a', agnetId: 'b' } as never, 'it'), 'UNKNOWN_OPTION')
   expect(refusal.details).toMatchObject({ option: 'agnetId', nearest: 'agentId' })
   for (const given of [null, 'task_id', 7, [{ task_id: 'a' }]]) {

@@ -177,14 +177,14 @@ it('a task is claimed, renewed, released and failed over the bus by its owner, a
   const { task } = await bus.call('task:claim', { owner: 'bob', leaseMs: 60_000 }, { caller: ann })
   expect(task).toMatchObject({ id: taskId, owner: 'ann', fence: 1 })
   expect((await bus.call('task:claim', { owner: 'bob' })).task).toBeNull()
-  const quote = { taskId, fence: 1 }
-  await bus.call('task:heartbeat', quote, { caller: ann })
+  const claim = { taskId, fence: 1 }
+  await bus.call('task:heartbeat', claim, { caller: ann })
   await refusalOf(
-    bus.call('task:heartbeat', { ...quote, owner: 'ann' }, { caller: { ...ann, owner: 'eve' } }),
+    bus.call('task:heartbeat', { ...claim, owner: 'ann' }, { caller: { ...ann, owner: 'eve' } }),
     'NOT_OWNER',
   )
   await refusalOf(bus.call('task:fail', { taskId, reason: 'no' }), 'NOT_OWNER')
-  await bus.call('task:release', quote, { caller: ann })
+  await bus.call('task:release', claim, { caller: ann })
   const again = await bus.call('task:claim', { taskId, owner: 'bob' })
   await refusalOf(bus.call('task:fail', { taskId, reason: 'late', owner: 'ann', fence: 1 }), 'STALE_CLAIM')
   const failed = await bus.call('task:fail', { taskId, reason: 'broke', owner: 'bob', fence: again.task?.fence })

@@ -102,7 +102,7 @@ async function outsideOf({ engine, ids }: Family, scope: Name): Promise<string> 
 }
 
 /** What the model would read of it. Waits and streams are canceled. */
-async function heardFrom({ engine }: Family, ability: Ability, input: unknown, scope: string) {
+async function outputFor({ engine }: Family, ability: Ability, input: unknown, scope: string) {
   const released = new AbortController()
   const options = { caller: modelOf(scope), signal: released.signal }
   const work = async (): Promise<unknown> => {
@@ -116,14 +116,14 @@ async function heardFrom({ engine }: Family, ability: Ability, input: unknown, s
     (error: unknown) => ({ text: String(error), code: ErrandError.isInstance(error) ? error.code : 'not ours' }),
   )
   await turns(6)
-  released.abort(new Error('let go'))
+  released.abort(new Error('released'))
   return working
 }
 
 /** Describes what of the outside was changed or shown; undefined when nothing was. */
 async function breachOf(family: Family, ability: Ability, scope: Name, named: Name) {
   const before = await outsideOf(family, scope)
-  const { text, code } = await heardFrom(family, ability, inputFor(ability, family.ids[named]), family.ids[scope])
+  const { text, code } = await outputFor(family, ability, inputFor(ability, family.ids[named]), family.ids[scope])
   const shown = names.find((name) => !isWithin(name, scope) && text.includes(`secret of ${name}`))
   const breach = (await outsideOf(family, scope)) === before ? shown && `showed ${shown}` : 'changed something outside'
   return { breach, code }

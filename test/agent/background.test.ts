@@ -254,7 +254,7 @@ describe('the end of a background command, over a crash', () => {
 })
 
 describe('a subtask with notifyParent', () => {
-  const telling = (parent: { id: string }, name = 'child') => ({ name, parentId: parent.id, notifyParent: true })
+  const notifying = (parent: { id: string }, name = 'child') => ({ name, parentId: parent.id, notifyParent: true })
   const linesOf = async (engine: Engine, task: { id: string }) =>
     (await engine.messages(task.id)).map(({ content }) => content).filter((line) => line.startsWith('[background]'))
 
@@ -270,7 +270,7 @@ describe('a subtask with notifyParent', () => {
     const { engine, parent } = await byHand()
     const names = ['text', 'data', 'nothing', 'failed', 'canceled', 'silent']
     const [text, data, nothing, failed, canceled, silent] = (await engine.create(
-      names.map((name) => ({ ...telling(parent, name), notifyParent: name !== 'silent' })),
+      names.map((name) => ({ ...notifying(parent, name), notifyParent: name !== 'silent' })),
     )) as [Task, Task, Task, Task, Task, Task]
     for (const task of [text, data, nothing, failed, silent]) await engine.start(task)
     await engine.complete(text, 'x'.repeat(3_000))
@@ -292,7 +292,7 @@ describe('a subtask with notifyParent', () => {
     const hands = puppet()
     const engine = (await openEngine({ executors: { work: hands.executor } })) as Engine
     const parent = await engine.create({ name: 'parent' })
-    const [child] = (await engine.create([{ ...telling(parent), executor: 'work', retry: { maxAttempts: 2 } }])) as [
+    const [child] = (await engine.create([{ ...notifying(parent), executor: 'work', retry: { maxAttempts: 2 } }])) as [
       Task,
     ]
     ;(await hands.started(0)).end.reject(new Error('first'))
@@ -309,7 +309,7 @@ describe('a subtask with notifyParent', () => {
 
   it('a subtask with notifyParent notifies no parent that has ended', async () => {
     const { engine, parent } = await byHand()
-    const child = await engine.create(telling(parent))
+    const child = await engine.create(notifying(parent))
     await engine.start(child)
     await engine.fail(parent, 'enough')
     await engine.complete(child)
@@ -321,7 +321,7 @@ describe('a subtask with notifyParent', () => {
     const group = await engine.create({ name: 'group', tasks: { one: { name: 'one' } } })
     const root = await refusalOf(engine.create({ name: 'root', notifyParent: true }), 'INVALID_INPUT')
     expect(root.message).toContain('it has no parent')
-    const inGroup = await refusalOf(engine.create(telling(group)), 'INVALID_INPUT')
+    const inGroup = await refusalOf(engine.create(notifying(group)), 'INVALID_INPUT')
     expect(inGroup.message).toContain('is a group')
     expect(inGroup.details).toMatchObject({ option: 'notifyParent' })
     await refusalOf(engine.create({ name: 'group', tasks: { one: { notifyParent: true } } }), 'INVALID_INPUT')
@@ -330,9 +330,9 @@ describe('a subtask with notifyParent', () => {
 
   it('a subtask with notifyParent notifies a parent that continues of the siblings canceled by its failure', async () => {
     const { engine, parent } = await byHand({ onChildFailure: 'cancel-siblings' })
-    const failing = await engine.create(telling(parent, 'failing'))
-    const sibling = await engine.create(telling(parent, 'sibling'))
-    const done = await engine.create(telling(parent, 'done'))
+    const failing = await engine.create(notifying(parent, 'failing'))
+    const sibling = await engine.create(notifying(parent, 'sibling'))
+    const done = await engine.create(notifying(parent, 'done'))
     for (const task of [failing, done]) await engine.start(task)
     await engine.complete(done)
     await engine.fail(failing, 'no paper')
@@ -349,7 +349,7 @@ describe('a subtask with notifyParent', () => {
     const engine = (await openEngine({ abilities: [model.ability] })) as Engine
     const task = await engine.create({ goal: 'Ask' })
     await reached(engine, task, 'input_required')
-    const child = await engine.create(telling(task))
+    const child = await engine.create(notifying(task))
     await engine.start(child)
     await engine.complete(child, 'done')
     expect(await engine.get(task)).toMatchObject({ status: 'input_required', questions: [{ question: 'Which?' }] })
@@ -369,7 +369,7 @@ describe('a subtask with notifyParent', () => {
     })
     const engine = (await openEngine({ abilities: [model.ability], abortGraceMs: 0 })) as Engine
     const task = await engine.create({ goal: 'Work' })
-    const child = await engine.create(telling(task))
+    const child = await engine.create(notifying(task))
     await begun.promise
     await engine.pause(task)
     await engine.start(child)
@@ -390,7 +390,7 @@ describe('a subtask with notifyParent', () => {
       )
       const engine = (await openEngine({ ledger, abilities: [model.ability] })) as Engine
       const task = await engine.create({ goal: 'Work', autoStart: false })
-      const [child] = (await engine.create([telling(task), { name: 'other', parentId: task.id }])) as [Task, Task]
+      const [child] = (await engine.create([notifying(task), { name: 'other', parentId: task.id }])) as [Task, Task]
       await engine.start(child)
       const gate = ledger.hold(step)
       await engine.start(task)
@@ -407,7 +407,7 @@ describe('a subtask with notifyParent', () => {
     const model = llm((_input, step) => ({ content: `Answer ${step}` }))
     const engine = (await openEngine({ abilities: [model.ability], autoComplete: true })) as Engine
     const task = await engine.create({ goal: 'Work', autoStart: false })
-    const child = await engine.create(telling(task))
+    const child = await engine.create(notifying(task))
     await engine.start(task)
     await reached(engine, task, ({ status, statusReason }) => status === 'waiting' && statusReason === 'children')
     await engine.start(child)

@@ -33,7 +33,7 @@ describe('a message to an agent that races with its work', () => {
     'a message to an agent ends the wait for tasks when it arrives at the step "%s"',
     async (step) => {
       const ledger = await faulty()
-      const model = llm((_input, taken) => (taken === 1 ? wait : { content: 'I heard you.' }))
+      const model = llm((_input, taken) => (taken === 1 ? wait : { content: 'Understood.' }))
       const engine = await openEngine({ ledger, abilities: [model.ability] })
       const gate = ledger.hold(step)
       const task = await engine.create({ goal: 'Wait', autoStart: false })
@@ -42,13 +42,13 @@ describe('a message to an agent that races with its work', () => {
       await gate.reached
       await engine.send(task, 'Never mind.')
       gate.open()
-      expect(await engine.result(task)).toBe('I heard you.')
+      expect(await engine.result(task)).toBe('Understood.')
       expect(inShort(model.messages(2)).at(-1)).toBe('user: Never mind.')
       await engine.close()
     },
   )
 
-  it('a message to an agent that races with its work is no answer to a question asked at the same time, and is read with the answer', async () => {
+  it('a message to an agent that races with its work is not an answer to a question asked at the same time, and is read with the answer', async () => {
     const ledger = await faulty()
     const model = llm((_input, taken) => (taken === 1 ? ask : { content: 'Thanks.' }))
     const engine = await openEngine({ ledger, abilities: [model.ability] })

@@ -82,12 +82,12 @@ describe('the opening of a conversation', () => {
   it('V-05 the opening of a conversation has the results of the tasks before this one in a user message, not in the system message', async () => {
     const engine = await openEngine({ model: mirror(), executors: { plain: () => ({ lines: 3 }) } })
     const count = await engine.create({ executor: 'plain', name: 'count' })
-    const tell = await engine.create({ goal: 'Tell', name: 'tell', systemPrompt: 'Short.' })
-    const last = await engine.create({ goal: 'Report', blockedBy: [count.id, tell.id] })
+    const greet = await engine.create({ goal: 'Greet', name: 'greet', systemPrompt: 'Short.' })
+    const last = await engine.create({ goal: 'Report', blockedBy: [count.id, greet.id] })
     expect(await engine.result(last)).toBe(
       'system: You are a helpful AI assistant.\n---\nuser: Report\n---\n' +
         'user: Results of the tasks that this one comes after:\n\n' +
-        'count: {"lines":3}\n\ntell: system: Short.\n---\nuser: Tell',
+        'count: {"lines":3}\n\ngreet: system: Short.\n---\nuser: Greet',
     )
   })
 })

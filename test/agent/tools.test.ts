@@ -242,7 +242,7 @@ describe('a failed tool call', () => {
   })
 
   it.each(['{"count": 1', '[1]', 'null', '"count"', '{"count": 1} and more'])(
-    'S0-073 a failed tool call with arguments that are no JSON object is returned to the model without calling the ability: %s',
+    'S0-073 a failed tool call with arguments that are not a JSON object is returned to the model without calling the ability: %s',
     async (given) => {
       const { call, read, lines } = await callOnce('test_strict', given)
       expect(call).toMatchObject({
@@ -354,7 +354,7 @@ describe('a failed tool call', () => {
     expect(await callsOf(engine, task)).toEqual(['test:slow failed TIMEOUT'])
   })
 
-  it('a failed tool call fails when its result is no JSON', async () => {
+  it('a failed tool call fails when its result is not JSON', async () => {
     const circular: Record<string, unknown> = {}
     circular['self'] = circular
     const model = createScriptedModel([{ tools: [{ name: 'test_odd' }] }, { text: 'Odd' }])

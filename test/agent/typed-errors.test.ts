@@ -151,7 +151,7 @@ describe('the caller of a handler', () => {
     const received: unknown[] = []
     const listen = defineAbility({
       id: 'test:listen',
-      description: 'Hears who calls.',
+      description: 'Records its caller.',
       input: z.object({}),
       output: z.null(),
       handle(_input, { run, signal, caller }) {

@@ -105,7 +105,7 @@ describe('an agent over the wire of a provider', () => {
     expect(await callsOf(engine, task)).toEqual(['test:slow completed "one"', 'test:slow completed "two"'])
   })
 
-  it('an agent over the wire of a provider returns a failed call for arguments that are no JSON, which the model may correct', async () => {
+  it('an agent over the wire of a provider returns a failed call for arguments that are not JSON, which the model may correct', async () => {
     const { server, engine } = await setup([
       { toolCalls: [{ id: 'a', name: 'test_echo', arguments: '{"text": "Par' }] },
       { toolCalls: [{ id: 'b', name: 'test_echo', arguments: { text: 'Paris' } }] },

@@ -20,7 +20,7 @@ describe('board:complete', () => {
     expect(await everything(engine)).toBe(before)
     await engine.bus.call('board:claim', { id: 1, as: 'alice' })
     await engine.bus.call('board:complete', { id: 1, as: 'alice', result: { lines: 7 } })
-    expect(await said(1, 'bob')).toBe('Task 1 is completed already, by alice')
+    expect(await said(1, 'bob')).toBe('Task 1 is already completed, by alice')
   })
 
   it('S4-055 completing a task again with the same result changes nothing; another result is refused', async () => {
@@ -36,7 +36,7 @@ describe('board:complete', () => {
     await engine.bus.call('board:complete', { ...claim, result: { lines: 7 } })
     for (const result of [{ lines: 8 }, null]) {
       const again = engine.bus.call('board:complete', { ...claim, result })
-      expect((await refusalOf(again, 'INVALID_TRANSITION')).message).toContain('completed already, by alice')
+      expect((await refusalOf(again, 'INVALID_TRANSITION')).message).toContain('already completed, by alice')
     }
     await refusalOf(engine.bus.call('board:complete', { ...claim, fence: task.fence + 1 }), 'INVALID_TRANSITION')
     expect(await everything(engine)).toBe(before)
@@ -181,7 +181,7 @@ describe('Two at once', () => {
     expect(won).toHaveLength(1)
     const { owner } = JSON.parse(won[0] as string) as { owner: string }
     for (const answer of answers.filter((each) => each.startsWith('Error:')))
-      expect(answer).toBe(`Error: Task 1 is in_progress already, and ${owner} owns it`)
+      expect(answer).toBe(`Error: Task 1 is already in_progress, and ${owner} owns it`)
   })
 
   it('S4-009 concurrent updates of one task all take effect: texts, edges and metadata', async () => {

@@ -201,7 +201,7 @@ describe('task_update', () => {
       /^Error: Task 1 is worked on by alice, not by bob/,
     )
     expect(await bob.say('task_update', { task_id: 1, status: 'in_progress' })).toBe(
-      'Error: Task 1 is in_progress already, and alice owns it',
+      'Error: Task 1 is already in_progress, and alice owns it',
     )
     expect(await bob.ask('task_update', { task_id: 1, description: 'seen by bob' })).toMatchObject({ owner: 'alice' })
     expect(await ask('task_update', { task_id: 1, status: 'completed' })).toMatchObject({ owner: 'alice' })

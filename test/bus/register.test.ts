@@ -52,13 +52,13 @@ describe('the registry', () => {
     const leave = later('a:b')
     later('a:c')()
     expect(made).toEqual([])
-    const told: string[] = []
-    bus.onRegister(({ id }) => told.push(id))
+    const registered: string[] = []
+    bus.onRegister(({ id }) => registered.push(id))
     expect(made).toEqual(['a:b'])
     expect(bus.has('a:b')).toBe(true)
     leave()
     expect(bus.has('a:b')).toBe(false)
-    expect(told).toEqual([])
+    expect(registered).toEqual([])
   })
 
   it('the registry lists abilities by id', () => {

@@ -20,13 +20,13 @@ async function setup({ work = false } = {}) {
 }
 
 /** Everything that an owner can write. */
-const writesOf = (engine: Engine, task: Task, quote?: { owner: string; fence?: number }) => {
-  const ref = quote === undefined ? task : task.id
+const writesOf = (engine: Engine, task: Task, token?: { owner: string; fence?: number }) => {
+  const ref = token === undefined ? task : task.id
   return {
-    complete: () => engine.complete(ref, 'late', quote),
-    fail: () => engine.fail(ref, 'late', quote),
-    heartbeat: () => engine.heartbeat(ref, quote),
-    release: () => engine.release(ref, quote),
+    complete: () => engine.complete(ref, 'late', token),
+    fail: () => engine.fail(ref, 'late', token),
+    heartbeat: () => engine.heartbeat(ref, token),
+    release: () => engine.release(ref, token),
   }
 }
 

@@ -477,7 +477,7 @@ describe('a task that was resumed or answered and waits for a slot', () => {
     await engine.create({ executor: 'work' })
     const held = await hands.started(0)
     expect(await engine.answer(task, 'yes')).toMatchObject({ status: 'input_required', ready: true, questions: [] })
-    expect((await refusalOf(engine.answer(task, 'no'), 'NO_QUESTION')).message).toContain('answered already')
+    expect((await refusalOf(engine.answer(task, 'no'), 'NO_QUESTION')).message).toContain('already been answered')
     held.end.resolve(null)
     expect(await engine.result(task)).toBe('yes')
   })

@@ -1,4 +1,4 @@
-// Time, ids, randomness and errors are injected. With a clock that stands still and ids that count, two runs of the
+// Time, ids, randomness and errors are injected. With a clock that stands still and sequential ids, two runs of the
 // same agent leave the same ledger, to the last byte.
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'

@@ -197,12 +197,12 @@ describe('engine.status', () => {
     }
     expect(done).toBeGreaterThan(150)
     await Promise.all(engines.map((engine) => engine.idle()))
-    const heardAll = async () => {
+    const allDelivered = async () => {
       let last = 0
       for await (const event of a.events({ follow: false })) last = event.seq
       for (const store of stores) await until(store, (status) => status.lastEvent?.seq === last)
     }
-    await heardAll()
+    await allDelivered()
     const fresh = await freshCount(a)
     for (const store of stores) expect(store.get().context.tasks).toEqual(fresh)
     for (const status of ['submitted', 'working', 'completed', 'failed', 'canceled']) {

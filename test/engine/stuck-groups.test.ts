@@ -38,7 +38,7 @@ async function plan(tasks: Tasks, options: Partial<CreateOptions> = {}) {
   return { engine, of, statuses, fail, complete, add: (name: string, task: Task) => (named[name] = task) }
 }
 
-const toldOf = async (engine: Pick<Engine, 'events'>, { id }: Task) =>
+const eventTypesOf = async (engine: Pick<Engine, 'events'>, { id }: Task) =>
   (await history(engine, id)).map(({ type }) => type)
 
 const chain = { build: {}, publish: { after: 'build' }, announce: { after: 'publish' } }
@@ -189,7 +189,7 @@ describe('a stuck group is reopened', () => {
     await engine.retry(of('build'))
     for (const name of ['build', 'publish', 'announce']) await complete(name)
     expect(await statuses('group')).toEqual(['completed'])
-    expect(await toldOf(engine, of('group'))).toEqual([
+    expect(await eventTypesOf(engine, of('group'))).toEqual([
       'task.created',
       'task.started',
       'task.failed',
@@ -220,7 +220,7 @@ describe('a group is judged when everything that concerns it is known', () => {
     await engine.fail(below, 'broke')
     await engine.delete(of('parent'), { children: 'cascade' })
     expect(await statuses('group', 'next')).toEqual(['working', 'submitted'])
-    expect(await toldOf(engine, of('group'))).toEqual(['task.created', 'task.started'])
+    expect(await eventTypesOf(engine, of('group'))).toEqual(['task.created', 'task.started'])
     expect(await engine.get(later)).toMatchObject({ status: 'submitted' })
   })
 
@@ -241,7 +241,7 @@ describe('a group is judged when everything that concerns it is known', () => {
     await reached(engine, awaiting, 'failed')
     await engine.retry(group)
     expect(await engine.get(group)).toMatchObject({ attempt: 2 })
-    expect((await toldOf(engine, group)).filter((type) => type === 'task.failed')).toHaveLength(1)
+    expect((await eventTypesOf(engine, group)).filter((type) => type === 'task.failed')).toHaveLength(1)
   })
 
   it('a stuck group is not reopened by a new or retried task that cannot move either', async () => {

@@ -356,7 +356,7 @@ describe('stopping the example service', () => {
       `import { defineExecutor } from 'errand'
        import { closeOnSignals, startService } from ${JSON.stringify(library)}
        const run = () => {
-         console.log('counting for ever')
+         console.log('counting forever')
          return new Promise((resolve) => setTimeout(resolve, 3_600_000))
        }
        const report = defineExecutor({ run })
@@ -366,7 +366,7 @@ describe('stopping the example service', () => {
     ])
     const url = await urlOf(stubborn)
     const { id } = (await post(url, { title: 'Stubborn', documents: [{ name: 'a', text: short }] })).body
-    await stubborn.printed('counting for ever')
+    await stubborn.printed('counting forever')
     const since = performance.now()
     stubborn.signal('SIGTERM')
     expect(await stubborn.exited).toEqual({ code: 0, signal: null })

@@ -41,7 +41,7 @@ describe('LineSplitter', () => {
     expect(split([`${line}\n${line}\n`])).toEqual([line, line])
   })
 
-  it('lineSplitter passes on bytes that are no text', () => {
+  it('lineSplitter passes on bytes that are not text', () => {
     const noise = Buffer.alloc(3 * maxLineLength, 0x80)
     expect(split([noise]).join('')).toBe('\uFFFD'.repeat(3 * maxLineLength))
     expect(split(['a\0b\n'])).toEqual(['a\uFFFDb'])

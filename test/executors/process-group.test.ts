@@ -326,7 +326,7 @@ describe('reclaim', () => {
 
   it('reclaim does not end a command that the current process is part of', async () => {
     const { processTable } = fakeTable([fakeEntry({ pid: process.pid, ppid: noPid }), fakeEntry()])
-    await expect(reclaim(fakeGroup, { processTable })).rejects.toThrow('this process is part of it')
+    await expect(reclaim(fakeGroup, { processTable })).rejects.toThrow('it belongs to the command')
   })
 
   async function leaderless(): Promise<{ group: ProcessGroup; line: string }> {

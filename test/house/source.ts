@@ -121,6 +121,26 @@ export function readFolder(root: string, folder: string, ending: string): Source
   )
 }
 
+const codeEndings = /\.(?:ts|tsx|js)$/
+const textEndings = /\.(?:ts|tsx|js|md|txt|html|css|svg|yaml)$/
+
+/** A file or a folder of the repository, with everything that a person reads in it: code, documents, pages and plans. */
+export function readTexts(root: string, path: string): SourceFile[] {
+  const read = (file: string): SourceFile => {
+    const text = readFileSync(join(root, file), 'utf8')
+    return codeEndings.test(file)
+      ? parse(file, text)
+      : { path: file, text, code: '', literals: [], patterns: [], imports: [] }
+  }
+  if (textEndings.test(path)) return [read(path)]
+  return readdirSync(join(root, path), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && textEndings.test(entry.name))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
+    .filter((file) => !file.split('/').includes('node_modules'))
+    .toSorted()
+    .map(read)
+}
+
 /** The path of a relative import; undefined for a package. */
 export function targetOf(file: SourceFile, specifier: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined

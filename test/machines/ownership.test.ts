@@ -13,13 +13,13 @@ const over = taskOf({ ...plain, status: 'completed', completedAt: 1_500 })
 const leasedAndOver = taskOf({ ...leased, leaseUntil: null, status: 'failed', completedAt: 1_500 })
 
 /** How a write is taken: `ok`, or the code of its refusal. */
-function verdict(task: TaskRecord, quote: ClaimToken | undefined): 'ok' | ErrorCode {
-  return refusal(task, quote)?.code ?? 'ok'
+function verdict(task: TaskRecord, token: ClaimToken | undefined): 'ok' | ErrorCode {
+  return refusal(task, token)?.code ?? 'ok'
 }
 
-function refusal(task: TaskRecord, quote: ClaimToken | undefined): ErrandError | undefined {
+function refusal(task: TaskRecord, token: ClaimToken | undefined): ErrandError | undefined {
   try {
-    requireOwner(task, quote)
+    requireOwner(task, token)
     return undefined
   } catch (error) {
     if (ErrandError.isInstance(error)) return error
@@ -43,8 +43,8 @@ describe('A write to a task', () => {
     ['that is settled, by a writer without a token', over, undefined, 'ok'],
     ['that is settled, by another', over, { owner: 'bob' }, 'NOT_OWNER'],
     ['that is settled under a lease, by its owner', leasedAndOver, { owner: 'ada' }, 'ok'],
-  ] as const)('C-54 a write to a task %s', (_what, task, quote, expected) => {
-    expect(verdict(task, quote)).toBe(expected)
+  ] as const)('C-54 a write to a task %s', (_what, task, token, expected) => {
+    expect(verdict(task, token)).toBe(expected)
   })
 
   it('S4-055 the error of a refused write names the owner and what would work', () => {
@@ -70,6 +70,6 @@ it.each([
   [plain, { owner: 'ada', fence: 1 }, false],
   [leased, { owner: 'ada' }, false],
   [leased, { owner: 'ada', fence: 2 }, true],
-] as const)('isOwner is true only for a write of the owner under the present claim: %#', (task, quote, expected) => {
-  expect(isOwner(task, quote)).toBe(expected)
+] as const)('isOwner is true only for a write of the owner under the present claim: %#', (task, token, expected) => {
+  expect(isOwner(task, token)).toBe(expected)
 })

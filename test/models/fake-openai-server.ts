@@ -27,7 +27,7 @@ export interface FakeTurn {
   /** Sent when the request includes usage; null: never. Default: 10 in, 5 out. */
   usage?: { prompt_tokens: number; completion_tokens: number; total_tokens: number } | null
   /**
-   * What happens after the text. `destroy`: the socket is cut; `malformed`: an event that is no JSON; an object: an
+   * What happens after the text. `destroy`: the socket is cut; `malformed`: an event that is not JSON; an object: an
    * error event; `hang`: nothing more until `release`. Default: the stream ends normally.
    */
   ending?: 'end' | 'destroy' | 'malformed' | 'hang' | { error: { message: string; type?: string; code?: string } }

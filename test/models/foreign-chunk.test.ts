@@ -1,4 +1,4 @@
-// Chunks of a foreign `model:llm`: several fields at once, null fields, calls without ids, arguments that are no text.
+// Chunks of a foreign `model:llm`: several fields at once, null fields, calls without ids, arguments that are not text.
 import { describe, expect, it } from 'vitest'
 import { createBus } from '../../src/bus/bus.ts'
 import { addChunk, type ModelAnswer, readChunk } from '../../src/models/step-schema.ts'

@@ -25,7 +25,7 @@ expectTypeOf(accepted).toEqualTypeOf<LanguageModelLike[]>()
 const { doStream } = new MockLanguageModelV4()
 // @ts-expect-error version 2 streams other parts
 accepted.push({ specificationVersion: 'v2', provider: 'x', modelId: 'y', doStream })
-// @ts-expect-error a name is no model: a registry resolves it
+// @ts-expect-error a name is not a model: a registry resolves it
 accepted.push('openai:gpt-5-mini')
 // @ts-expect-error a turn has no such key
 createScriptedModel([{ txt: 'x' }])

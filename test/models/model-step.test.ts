@@ -142,7 +142,7 @@ describe('the input of a model step', () => {
     ['a model of version 2', { ...modelOf([]), specificationVersion: 'v2' }, /specification v2.*v3 or v4/],
     ['the name of a model', 'openai:gpt-5-mini', /got the string "openai:gpt-5-mini"/],
     ['nothing', undefined, /got undefined/],
-    ['an object that is no model', {}, /no `specificationVersion`/],
+    ['an object that is not a model', {}, /no `specificationVersion`/],
     ['a model that cannot stream', { ...modelOf([]), doStream: undefined }, /no `doStream`/],
     ['a model without a provider', { ...modelOf([]), provider: undefined }, /no `provider`/],
     ['a model without an id', { ...modelOf([]), modelId: '' }, /no `modelId`/],

@@ -18,7 +18,7 @@ try { ({}).__proto__ } catch (error) { report.proto = error.code }
 const engine = await createEngine({ ledger: ':memory:', executors: { echo: (task) => task.input } })
 const { id } = await engine.create({ executor: 'echo', input: { a: { b: 1 } } })
 report.result = await engine.result(id)
-const token = 'a-token-that-is-long-enough-for-the-door'
+const token = 'a-token-that-is-long-enough-for-a-test'
 const handler = createHttp(engine, { token, onError: (error) => (report.error = String(error)) })
 const headers = { authorization: 'Bearer ' + token, 'content-type': 'application/json' }
 const post = async (body) => (await handler(new Request('http://localhost/tasks', { method: 'POST', headers, body }))).status

@@ -94,7 +94,7 @@ describe('isProgressing', () => {
       true,
     ],
     [
-      'whose question waits for ever',
+      'whose question waits forever',
       { status: 'input_required', questions: [question] },
       { reason: 'answer', at: null },
       false,

@@ -97,7 +97,7 @@ describe('askModelOf', () => {
   })
 
   it.each([[7], [{}], [null], [''], [{ ...modelSaying(), specificationVersion: 'v2' }]])(
-    'askModelOf refuses immediately what is no model: %j',
+    'askModelOf refuses immediately what is not a model: %j',
     async (choice) => {
       await refusalOf(() => askModelOf(choice as never), 'INVALID_INPUT')
     },

@@ -226,7 +226,7 @@ describe('a message to a task', () => {
     const begun = await handle('Now Q2', { intent: false, parentId: parent.id })
     expect(begun).toMatchObject({ did: 'created', task: { goal: 'Now Q2', parentId: parent.id } })
     const both = handle('x', { parentId: parent.id, rootsOnly: true })
-    expect((await refusalOf(both, 'INVALID_INPUT')).message).toContain('pass one of the two')
+    expect((await refusalOf(both, 'INVALID_INPUT')).message).toContain('pass only one of them')
   })
 })
 

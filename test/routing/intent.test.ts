@@ -128,7 +128,7 @@ describe('an intent', () => {
   })
 
   it.each(['NaN', 'high', '', '90 %', true, null, [0.9], { value: 0.9 }])(
-    'S3-101 S3-100 an intent returns unknown when the confidence %j is no number, with or without a threshold',
+    'S3-101 S3-100 an intent returns unknown when the confidence %j is not a number, with or without a threshold',
     async (confidence) => {
       const unknown = { action: 'unknown', taskId: null, confidence: 0, details: {} }
       expect(await recognizing({ ...cancelA, confidence })).toEqual(unknown)

@@ -196,7 +196,7 @@ describe('the answer of the router', () => {
   it.each([
     ['no JSON', 'task-a, I think'],
     ['no taskId', '{"task":"task-a"}'],
-    ['a taskId that is no text', '{"taskId":7}'],
+    ['a taskId that is not text', '{"taskId":7}'],
     ['two answers', '{"taskId":"task-a"} {"taskId":"task-b"}'],
     ['an id that is no candidate', '{"taskId":"task-zzz","confidence":1}'],
     ['null as a text', '{"taskId":"null"}'],

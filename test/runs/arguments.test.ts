@@ -52,7 +52,7 @@ describe('an invalid argument of a run', () => {
     ['attempts in words', (run) => run.call('x', noop, { retry: { maxAttempts: 'a' } as never }), 'retry.maxAttempts'],
     ['a negative time-out of a call', (run) => run.call('x', noop, { timeoutMs: -5 }), 'timeoutMs'],
     ['a policy that is none', (run) => run.call('x', noop, { onInterrupt: 'maybe' as never }), 'onInterrupt'],
-    ['a key that is no text', (run) => run.call('x', noop, { key: 5 as never }), 'key'],
+    ['a key that is not text', (run) => run.call('x', noop, { key: 5 as never }), 'key'],
     ['a call without a function', (run) => run.call('x', {}, undefined as never), 'expects a function to call'],
     ['a call with nothing at all', (run) => (run.call as (name: string) => unknown)('x'), 'expects a function to call'],
     ['a call without a name', (run) => run.call(5 as never, noop), 'the name of a call'],
@@ -67,7 +67,7 @@ describe('an invalid argument of a run', () => {
     ['a message of null', (run) => run.message('user', null as never), 'got null'],
     ['a sleep in words', (run) => run.sleep('5' as never), 'run.sleep expects'],
     ['progress in words', (run) => run.progress('0.5' as never), 'between 0 and 1, got string'],
-    ['a note that is no text', (run) => run.progress(0.5, 5 as never), 'the note'],
+    ['a note that is not text', (run) => run.progress(0.5, 5 as never), 'the note'],
     ['a task that is null', (run) => run.spawn(null as never), 'run.spawn'],
   ]
   it.each(attempts)(

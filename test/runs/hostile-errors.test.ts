@@ -211,7 +211,7 @@ describe('the stack of an error', () => {
     expect((await world.engine.calls(id)).map(({ error }) => error)).toEqual([record])
   })
 
-  it('the stack of an error is in the answer of task:get for a caller that is no model, with the class and the cause', async () => {
+  it('the stack of an error is in the answer of task:get for a caller that is not a model, with the class and the cause', async () => {
     const { engine } = await createWorld(work)
     const { id } = await engine.create({ executor: 'work' })
     await engine.settled(id)

@@ -102,12 +102,12 @@ export async function outputsWithCanary(redact: RedactFunction | undefined): Pro
   // A message from a person answers a question.
   const asked = await engine.create({ executor: 'asking' })
   await reached(engine, asked, 'input_required')
-  await ask('POST', `/tasks/${asked.id}/messages`, { message: word('Hear') })
+  await ask('POST', `/tasks/${asked.id}/messages`, { message: word('Message') })
   await engine.settled(asked)
 
   // Commands and agents.
   await engine.settled(await engine.create({ executor: 'shell', input: { run: printed, shell: '/bin/sh' } }))
-  await engine.settled(await engine.create({ goal: `${word('Find')}\nand tell`, systemPrompt: word('You know') }))
+  await engine.settled(await engine.create({ goal: `${word('Find')}\nand report`, systemPrompt: word('You know') }))
 
   // Work from outside, the board, its mail and its files.
   const mirror = await mirrorBoard(engine, { dir, watch: false, onReport: (report) => record('log', report) })

@@ -3,7 +3,7 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import { Workplace } from './cli/workplace.ts'
 
-const token = 'a-token-that-is-long-enough-for-the-door'
+const token = 'a-token-that-is-long-enough-for-a-test'
 const key = 'sk-key-of-the-model-provider'
 
 /** A folder in which processes have secrets in their environment. */

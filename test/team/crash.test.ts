@@ -11,7 +11,7 @@ import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { twoAtATime } from '../crash/child.ts'
 import { ledgerFile } from '../engine/world.ts'
 import { failingLedger } from './failing-ledger.ts'
-import { completeAda, completeAll, tellStory } from './story.ts'
+import { completeAda, completeAll, playStory } from './story.ts'
 import { allRows, type Json } from './world.ts'
 
 const steps = { 'complete agent': completeAda, 'complete team task': completeAll } as const
@@ -38,7 +38,7 @@ async function undisturbed(): Promise<Story> {
   const agent = failingLedger(inner, { step: 'complete agent', ...never })
   const task = failingLedger(agent.ledger, { step: 'complete team task', ...never })
   const engine = await engineOn(task.ledger)
-  const taskId = await tellStory(engine)
+  const taskId = await playStory(engine)
   const before = await allRows(inner, taskId)
   await completeAda(engine.bus, taskId)
   const between = await allRows(inner, taskId)
@@ -62,7 +62,7 @@ describe('The end of an agent, and of its task', () => {
       const inner = await openLedger(':memory:')
       const midway = { step, after: null as number | null, strike }
       const engine = await engineOn(failingLedger(inner, midway).ledger)
-      const taskId = await tellStory(engine)
+      const taskId = await playStory(engine)
       if (step === 'complete team task') await completeAda(engine.bus, taskId)
       for (let after = 0; after <= statements[step]; after++) {
         midway.after = after
@@ -98,7 +98,7 @@ describe('The end of an agent, and of its task', () => {
     const { rows } = await undisturbed()
     const inner = await openLedger(':memory:')
     const engine = await engineOn(failingLedger(inner, { step: 'complete agent', after: 5, strike }).ledger)
-    const taskId = await tellStory(engine)
+    const taskId = await playStory(engine)
     // Sessions in a step of their own, then the agent.
     await engine.bus.call('mem:consolidate', { level: 'session', sessionId: 's1' })
     await expect(completeAda(engine.bus, taskId)).rejects.toThrow('struck')

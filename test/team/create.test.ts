@@ -100,8 +100,8 @@ describe('task:create for a team', () => {
   })
 
   it.each([
-    [[{ desc: 'Find it' }], 'as a text or { description }'],
-    [[7], 'as a text or { description }'],
+    [[{ desc: 'Find it' }], 'as a string or { description }'],
+    [[7], 'as a string or { description }'],
     [[''], 'objectives.0'],
     [[{ description: 'Find it', status: 'done' }], 'has no option "status"'],
     ['Find it', 'expected a list of objectives'],

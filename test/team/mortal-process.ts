@@ -2,12 +2,12 @@
 import { createEngine } from '../../src/create-engine.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { failingLedger } from './failing-ledger.ts'
-import { completeAda, completeAll, tellStory } from './story.ts'
+import { completeAda, completeAll, playStory } from './story.ts'
 
 const [file, step, after] = process.argv.slice(2) as [string, string, string]
 const strike = () => process.kill(process.pid, 'SIGKILL')
 const { ledger } = failingLedger(await openLedger(file), { step, after: Number(after), strike })
 const engine = await createEngine({ ledger, work: false })
-const taskId = await tellStory(engine)
+const taskId = await playStory(engine)
 await completeAda(engine.bus, taskId)
 await completeAll(engine.bus, taskId)

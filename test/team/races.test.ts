@@ -7,13 +7,13 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { codeOf } from '../board/world.ts'
 import { ledgerFile } from '../engine/world.ts'
-import { completeAda, completeAll, tellStory } from './story.ts'
+import { completeAda, completeAll, playStory } from './story.ts'
 import { allRows, joins, openTeams, openWithRows, teamTask } from './world.ts'
 
 describe('Two engines on one ledger', () => {
   it('S2-020 S2-035 two engines complete each agent and task once, as if one had done it', async () => {
     const alone = await openWithRows({ work: false })
-    const reference = await tellStory(alone.engine)
+    const reference = await playStory(alone.engine)
     await completeAda(alone.engine.bus, reference)
     await completeAll(alone.engine.bus, reference)
     for (let round = 0; round < 5; round++) {
@@ -22,7 +22,7 @@ describe('Two engines on one ledger', () => {
         await openTeams({ ledger: file, work: false }),
         await openTeams({ ledger: file, work: false }),
       ]
-      const taskId = await tellStory(one.engine)
+      const taskId = await playStory(one.engine)
       const both = <T>(work: (bus: typeof one.engine.bus) => Promise<T>) => [
         work(one.engine.bus),
         work(other.engine.bus),

@@ -186,13 +186,13 @@ describe('Objectives', () => {
   })
 })
 
-const told20 = Array.from({ length: 20 }, (_, n) => `module m${n % 10} keeps its own table of names, number ${n % 10}`)
+const twenty = Array.from({ length: 20 }, (_, n) => `module m${n % 10} keeps its own table of names, number ${n % 10}`)
 
 describe('A session', () => {
   it('X-038 S2-072 a session consolidated by two engines concurrently is consumed once', async () => {
     for (let round = 0; round < rounds; round++) {
       const { one, other, ledger } = await two()
-      for (const content of told20) await one.call('mem:observe', { sessionId: 's', type: 'insight', content })
+      for (const content of twenty) await one.call('mem:observe', { sessionId: 's', type: 'insight', content })
       const work = () => ({ level: 'session', sessionId: 's' })
       const runs = await Promise.all([one, other, one, other].map(({ call }) => call('mem:consolidate', work())))
       const processed = runs.map(({ observationsProcessed }) => observationsProcessed as number)
@@ -212,16 +212,16 @@ describe('A session', () => {
       return alike(a, b)
     }
     const { one, other, ledger } = await two([{ memory: { similarity: slow } }, { memory: { similarity: alike } }])
-    for (const content of told20) await one.call('mem:observe', { sessionId: 's', type: 'insight', content })
+    for (const content of twenty) await one.call('mem:observe', { sessionId: 's', type: 'insight', content })
     const session = { level: 'session', sessionId: 's' }
     const first = one.call('mem:consolidate', session)
     await asked.promise
     expect(await other.call('mem:consolidate', session)).toMatchObject({ observationsProcessed: 20, factsCreated: 10 })
-    await other.call('mem:observe', { sessionId: 's', type: 'insight', content: told20[0] })
+    await other.call('mem:observe', { sessionId: 's', type: 'insight', content: twenty[0] })
     go.resolve()
     // What was added meanwhile is left for this run.
     expect(await first).toMatchObject({ observationsProcessed: 1, factsCreated: 0, factsUpdated: 1 })
-    expect(await facts(one, 'main')).toMatchObject({ [told20[0] as string]: 0.9, [told20[1] as string]: 0.8 })
+    expect(await facts(one, 'main')).toMatchObject({ [twenty[0] as string]: 0.9, [twenty[1] as string]: 0.8 })
     expect((await tablesOf(ledger)).observations.filter(({ consolidatedBy }) => consolidatedBy === null)).toEqual([])
   })
 

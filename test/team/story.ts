@@ -7,7 +7,7 @@ export const storyKey = 'the story'
 type Bus = Pick<Engine['bus'], 'call'>
 
 /** Everything before completing an agent; repeated calls have no further effect. */
-export async function tellStory(engine: Engine): Promise<string> {
+export async function playStory(engine: Engine): Promise<string> {
   const { bus } = engine
   const { id: taskId } = await engine.create({
     name: 'Fix Auth',

@@ -98,7 +98,7 @@ describe('AnswerPrompt', () => {
     draw()
     refuse(new ErrandError('INVALID_ANSWER', 'No.', { issues: [{ path: '', message: 'Expected a choice' }] }))
     await type('z\r')
-    expect(draw()).toContain('\n "z" does not fit: Expected a choice. Type one of: x, y.\n › ▏')
+    expect(draw()).toContain('\n "z" is not valid: Expected a choice. Type one of: x, y.\n › ▏')
     refuse(new ErrandError('NOT_FOUND', 'There is no such task.\nmore'))
     await type('{"a":1}\r')
     expect(draw()).toContain('\n There is no such task.\n › ▏')
@@ -107,7 +107,7 @@ describe('AnswerPrompt', () => {
     expect(answers).toEqual([['task-a', 'q1', '1']])
   })
 
-  it('AnswerPrompt takes the default when nobody presses a key in time, and never after one', async () => {
+  it('AnswerPrompt takes the default when no key is pressed in time, and never after one', async () => {
     const unhurried = { ...question, dueAt: null }
     const alone = setup(unhurried, { defaultAfterMs: 30_000 })
     expect(alone.draw(80)).toContain('(default: y in 30.0s unless you press a key)')

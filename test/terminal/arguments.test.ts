@@ -21,7 +21,7 @@ describe('parseArguments', () => {
     expect(() => parse('a', '--stauts', 'x')).toThrowError(
       /no option --stauts. Did you mean "--status"\? Usage: errand ps/,
     )
-    // The dashes do not count: nobody who typed --on meant --json.
+    // The dashes do not count: a user who typed --on did not mean --json.
     expect(() => parse('a', '--on', 'x')).toThrowError(/no option --on\. Usage/)
   })
 

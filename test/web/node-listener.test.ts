@@ -1,5 +1,5 @@
 // What stands between node:http and functions from requests to responses, over real sockets: nothing is lost on the way, neither side
-// is held up by the other for ever, and what a client may not be let wait for is ended.
+// can block the other forever, and connections that wait too long are closed.
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -60,7 +60,7 @@ async function serveAnswer(answer: Answer, onRequest: (request: ServedRequest) =
 async function open(port: number, said: string, localAddress = '127.0.0.1'): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', localAddress })
   onTestFinished(() => void socket.destroy())
-  // One that is cut off is no error of the test's.
+  // One that is cut off is not an error of the test's.
   socket.on('error', () => {})
   await once(socket, 'connect')
   socket.write(said)
@@ -68,7 +68,7 @@ async function open(port: number, said: string, localAddress = '127.0.0.1'): Pro
 }
 
 /** Resolves to all that came when it has ended, however it ended. */
-function heard(socket: Socket): Promise<string> {
+function received(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let all = ''
     socket.on('data', (chunk) => (all += chunk.toString('latin1')))
@@ -111,13 +111,13 @@ describe('A request through the node listener', () => {
   ])('a request for %s reaches no other host through the node listener', async (path, url) => {
     const { port } = await serve(mirrored)
     const socket = await open(port, head(`OPTIONS ${path}`, 'connection: close'))
-    expect(await heard(socket)).toContain(`"url":"${url}"`)
+    expect(await received(socket)).toContain(`"url":"${url}"`)
   })
 
   it('a request through the node listener with a Host that forms no URL gets localhost as its URL and keeps its header', async () => {
     const { port } = await serve(mirrored)
     const socket = await open(port, 'GET / HTTP/1.1\r\nhost: a b/c@d\r\nconnection: close\r\n\r\n')
-    const answer = await heard(socket)
+    const answer = await received(socket)
     expect(answer).toContain('"url":"http://localhost/"')
     expect(answer).toContain('"host":"a b/c@d"')
   })
@@ -142,18 +142,18 @@ describe('A request through the node listener', () => {
     const signals: AbortSignal[] = []
     const { url } = await serve(({ signal }) => {
       signals.push(signal)
-      return new Response('told')
+      return new Response('done')
     })
-    expect(await (await fetch(url)).text()).toBe('told')
+    expect(await (await fetch(url)).text()).toBe('done')
     // The first one has been closed by now: the second is on the same connection.
-    expect(await (await fetch(url)).text()).toBe('told')
+    expect(await (await fetch(url)).text()).toBe('done')
     expect(signals.map(({ aborted }) => aborted)).toEqual([false, false])
   })
 
   it('a request through the node listener with the method TRACE is answered with 501 and not reported', async () => {
     const { port, errors } = await serve(() => new Response('asked'))
     const socket = await open(port, head('TRACE /', 'connection: close'))
-    expect(await heard(socket)).toMatch(/^HTTP\/1\.1 501 /)
+    expect(await received(socket)).toMatch(/^HTTP\/1\.1 501 /)
     expect(errors).toEqual([])
   })
 
@@ -276,9 +276,9 @@ describe('A response through the node listener', () => {
     ['GET', 204],
     ['GET', 304],
   ])('to %s with the status %i has no body, even if the answer has one', async (method, status) => {
-    const { port } = await serveAnswer({ status, headers: {}, body: method === 'HEAD' ? 'told' : null })
+    const { port } = await serveAnswer({ status, headers: {}, body: method === 'HEAD' ? 'done' : null })
     const socket = await open(port, head(`${method} /`, 'connection: close'))
-    expect(await heard(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} [^\0]*\r\n\r\n$`))
+    expect(await received(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} [^\0]*\r\n\r\n$`))
   })
 
   it('an answer of many megabytes arrives in full', async () => {
@@ -322,7 +322,7 @@ describe('A response through the node listener', () => {
     expect(before).toBeLessThan(64 * 1024 * 1024)
     clock.advance(29_999)
     expect(stream.made()).toBe(before)
-    const closed = heard(socket)
+    const closed = received(socket)
     clock.advance(1)
     await stream.canceled
     socket.resume()
@@ -345,7 +345,7 @@ describe('A response through the node listener', () => {
     const socket = await open(port, head('POST /', `content-length: ${size}`))
     socket.write(Buffer.alloc(size))
     socket.write(head('GET /second', 'connection: close'))
-    const answers = await heard(socket)
+    const answers = await received(socket)
     expect(answers.match(/HTTP\/1\.1 413/g)).toHaveLength(2)
     expect(errors).toEqual([])
   })
@@ -354,7 +354,7 @@ describe('A response through the node listener', () => {
     const clock = new SimulatedClock()
     const { port } = await serve(() => new Response('no', { status: 413 }), { clock, lingerMs: 1_000 })
     const socket = await open(port, head('POST /', 'transfer-encoding: chunked'))
-    const closed = heard(socket)
+    const closed = received(socket)
     await once(socket, 'data')
     socket.write('5\r\nagain\r\n')
     clock.advance(1_000)
@@ -373,7 +373,7 @@ describe('The node server', () => {
             if (url.endsWith('/stream')) return new Response(new ReadableStream({}))
             begun.resolve()
             await go.promise
-            return new Response('told')
+            return new Response('done')
           },
           () => {},
         ),
@@ -382,7 +382,7 @@ describe('The node server', () => {
     const answer = fetch(server.url).then((response) => response.text())
     await begun.promise
     const closing = server.close(async () => go.resolve())
-    expect(await answer).toBe('told')
+    expect(await answer).toBe('done')
     await closing
     await expect(fetch(server.url)).rejects.toThrow('fetch failed')
 
@@ -404,10 +404,10 @@ describe('The node server', () => {
     const echo: FetchFunction = async (request) => new Response(await request.text().catch(() => 'broken off'))
     const { port } = await serve(echo, {}, { headersTimeoutMs: 200, requestTimeoutMs: 400, keepAliveMs: 200 })
     const [silent, slow, endless, idle] = await Promise.all([
-      heard(await open(port, '')),
-      heard(await open(port, 'GET / HTTP/1.1\r\nhost: test\r\nx-slow: ')),
-      heard(await open(port, `${head('POST /', 'content-length: 10')}half`)),
-      heard(await open(port, head('GET /'))),
+      received(await open(port, '')),
+      received(await open(port, 'GET / HTTP/1.1\r\nhost: test\r\nx-slow: ')),
+      received(await open(port, `${head('POST /', 'content-length: 10')}half`)),
+      received(await open(port, head('GET /'))),
     ])
     expect(silent).toMatch(/^$|^HTTP\/1.1 408/)
     expect(slow).toMatch(/^HTTP\/1.1 408/)
@@ -428,19 +428,19 @@ describe('The connections of the node server', () => {
     const fetch: FetchFunction = async () => {
       begun[asked++]?.resolve()
       await go.promise
-      return new Response('told')
+      return new Response('done')
     }
     return { fetch, begun: Promise.all(begun.map(({ promise }) => promise)), go }
   }
 
   const get = head('GET /', 'connection: close')
 
-  it('V-09 the connections of the node server that are idle are closed for new ones: the oldest first', async () => {
+  it('V-09 the connections of the node server that are idle are closed for new ones: oldest first', async () => {
     const { port } = await serve(() => new Response('hello'), {}, { connections: 2 })
     const silent = await open(port, '')
     const half = await open(port, 'GET / HTTP/1.1\r\nhost: test\r\n')
-    const cut = heard(silent)
-    expect(await heard(await open(port, get))).toContain('hello')
+    const cut = received(silent)
+    expect(await received(await open(port, get))).toContain('hello')
     expect(await cut).toBe('')
     half.write('\r\n')
     const [answer] = (await once(half, 'data')) as [Buffer]
@@ -451,19 +451,19 @@ describe('The connections of the node server', () => {
   it('the connections of the node server that are busy are kept, and a connection beyond the limit is closed', async () => {
     const { fetch, begun, go } = slow(2)
     const { port } = await serve(fetch, {}, { connections: 2 })
-    const answers = [heard(await open(port, get)), heard(await open(port, get))]
+    const answers = [received(await open(port, get)), received(await open(port, get))]
     await begun
-    expect(await heard(await open(port, get))).toBe('')
+    expect(await received(await open(port, get))).toBe('')
     go.resolve()
-    expect((await Promise.all(answers)).map((answer) => answer.includes('told'))).toEqual([true, true])
+    expect((await Promise.all(answers)).map((answer) => answer.includes('done'))).toEqual([true, true])
   })
 
   it('the connections of the node server are idle again after their responses', async () => {
     const { port } = await serve(() => new Response('hello'), {}, { connections: 1 })
     const kept = await open(port, head('GET /'))
-    const closed = heard(kept)
+    const closed = received(kept)
     await once(kept, 'data')
-    expect(await heard(await open(port, get))).toContain('hello')
+    expect(await received(await open(port, get))).toContain('hello')
     await closed
   })
 
@@ -473,12 +473,12 @@ describe('The connections of the node server', () => {
       const { port } = await serve(() => new Response('hello'), {}, { connections: 4, connectionsPerAddress: 3 })
       const patient = await open(port, '', second)
       const greedy = [await open(port, ''), await open(port, ''), await open(port, '')]
-      const [oldest, next] = greedy.map(heard)
-      expect(await heard(await open(port, get, third))).toContain('hello')
+      const [oldest, next] = greedy.map(received)
+      expect(await received(await open(port, get, third))).toContain('hello')
       expect(await oldest).toBe('')
       const [more, beyond] = [await open(port, '', first), await open(port, '', first)]
       expect(await next).toBe('')
-      const answered = heard(patient)
+      const answered = received(patient)
       patient.write(get)
       expect(await answered).toContain('hello')
       for (const socket of [...greedy, more, beyond]) socket.destroy()
@@ -490,12 +490,12 @@ describe('The connections of the node server', () => {
     async () => {
       const { fetch, begun, go } = slow(3)
       const { port } = await serve(fetch, {}, { connectionsPerAddress: 2 })
-      const answers = [heard(await open(port, get)), heard(await open(port, get))]
-      const other = heard(await open(port, get, second))
+      const answers = [received(await open(port, get)), received(await open(port, get))]
+      const other = received(await open(port, get, second))
       await begun
-      expect(await heard(await open(port, get))).toBe('')
+      expect(await received(await open(port, get))).toBe('')
       go.resolve()
-      expect((await Promise.all([...answers, other])).every((answer) => answer.includes('told'))).toBe(true)
+      expect((await Promise.all([...answers, other])).every((answer) => answer.includes('done'))).toBe(true)
     },
   )
 })

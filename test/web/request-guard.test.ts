@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { secretCheck, tokenCheck } from '../../src/web/request-guard.ts'
 
-const secret = 'a-token-that-is-long-enough-for-the-door'
+const secret = 'a-token-that-is-long-enough-for-a-test'
 
 it('a secret check accepts the secret only', () => {
   const isSecret = secretCheck(secret)

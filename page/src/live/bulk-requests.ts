@@ -25,7 +25,7 @@ export async function requestForEach<Item>(
   const work = async () => {
     for (let at = next++; at < items.length; at = next++) {
       const item = items[at] as Item
-      const problem = await patiently(() => request(item), clock)
+      const problem = await withRetries(() => request(item), clock)
       if (problem !== null) refused.set(at, { item, problem })
       onDone(++done)
     }
@@ -35,7 +35,7 @@ export async function requestForEach<Item>(
 }
 
 /** Resolves to the refusal; null if there was none. */
-async function patiently(request: () => Promise<unknown>, clock: Pick<FrameClock, 'later'>): Promise<Problem | null> {
+async function withRetries(request: () => Promise<unknown>, clock: Pick<FrameClock, 'later'>): Promise<Problem | null> {
   for (let rests = 0; ; rests++) {
     try {
       await request()

@@ -1,4 +1,4 @@
-// What needs a person: open questions, and failures that nobody has handled. From it follow the order of the list and the counts of families.
+// What needs a person: open questions, and unhandled failures. From it follow the order of the list and the counts of families.
 
 import { isQueued, isSettled } from './lifecycle.ts'
 import type { EngineStatus, TaskRow } from './wire.ts'
@@ -22,9 +22,9 @@ interface Family {
 }
 
 export interface Attention {
-  /** Tasks that ask a question, the longest waiting first. */
+  /** Tasks that ask a question, longest waiting first. */
   questions: TaskRow[]
-  /** Failures that nobody has handled, the latest first. */
+  /** Unhandled failures, latest first. */
   failures: TaskRow[]
   /** Families by the id of the task at their top. */
   families: ReadonlyMap<string, Family>
@@ -72,8 +72,8 @@ function isAsking(row: TaskRow): boolean {
 }
 
 /**
- * Whether a task above handles the failure of its child: its executor learns of it and decides what follows, and what is completed or
- * canceled needs nobody any more.
+ * Whether a task above handles the failure of its child: its executor learns of it and decides what follows, and a task that is
+ * completed or canceled needs no person any more.
  */
 function handlingIn({ rows }: Forest): (parentId: string | null) => boolean {
   const known = new Map<string, boolean>()

@@ -15,7 +15,7 @@ interface LiveMessage {
 
 const maxLive = 200_000
 const ofNoMessage = ''
-/** The line with the output of a function, which is no message and no Markdown. */
+/** The line with the output of a function, which is neither a message nor Markdown. */
 export const liveOutputId = `live-${ofNoMessage}`
 
 /** The chunks of unfinished messages, by message; chunks without a message are the output of a function. */

@@ -35,7 +35,7 @@ export function selectRange(from: string | null, to: string): void {
   select([...selected.peek(), ...lines.slice(first, last + 1).map(({ row }) => row.id)])
 }
 
-/** Selects all lines that match the filters; when all are selected already, none. */
+/** Selects all lines that match the filters; when all are already selected, none. */
 export function selectAllShown(): void {
   const ids = shownIds()
   select(ids.every((id) => selected.peek().has(id)) ? [] : ids)

@@ -145,7 +145,7 @@ function ExecutorField({ value, onChange }: { value: string; onChange: (executor
   return (
     <Field
       label="Executor"
-      note="Runs the task. Without an executor, an agent works on the goal, or somebody claims the task."
+      note="Runs the task. Without an executor, an agent works on the goal, or the task waits until it is claimed."
     >
       {(control) => (
         <select {...control} value={value} onChange={(event) => onChange(event.currentTarget.value)}>

@@ -61,7 +61,7 @@ const meanings: Readonly<Record<TaskStatus, string>> = {
 const otherWords = {
   blocked: 'submitted, and comes after other tasks',
   queued: 'needs only a slot of an engine, and no action',
-  claimable: 'without an executor; waits until somebody claims it',
+  claimable: 'without an executor; waits until an agent or a person claims it',
 }
 
 export function HelpDialog({ onClose }: { onClose: () => void }) {

@@ -1,4 +1,4 @@
-// What needs a person, above everything else: questions with buttons for simple answers, failures, and executors that nobody runs.
+// What needs a person, above everything else: questions with buttons for simple answers, failures, and executors that no engine runs.
 
 import { useEffect, useState } from 'preact/hooks'
 import { failureOf } from '../model/attention.ts'

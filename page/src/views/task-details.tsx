@@ -20,7 +20,7 @@ export function Details({ task, row, snapshot, inPast }: DetailsProps) {
   const run = inPast ? snapshot?.run : task.run
   const terms: Array<[string, ComponentChildren]> = [
     ['Goal', task.goal === null ? null : <LongText text={task.goal} label="the goal" limit={200} />],
-    ['Executor', task.executor ?? (task.group ? 'none: it is a group' : 'none: somebody claims it')],
+    ['Executor', task.executor ?? (task.group ? 'none: it is a group' : 'none: an agent or a person claims it')],
     ['Owner', task.owner],
     ['Role', task.role],
     ['Priority', task.priority],

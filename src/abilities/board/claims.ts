@@ -87,8 +87,8 @@ export function boardHeartbeat(host: AbilityHost) {
     output: taskSchema(),
     scope: ({ id }) => idsAmong(id),
     handle: async ({ id, board, as, fence }, { caller }) => {
-      const quote = { owner: requireName(caller, as), ...(fence === undefined ? {} : { fence }) }
-      return { task: await heartbeatOnBoard(host, { board, caller }, id, quote) }
+      const token = { owner: requireName(caller, as), ...(fence === undefined ? {} : { fence }) }
+      return { task: await heartbeatOnBoard(host, { board, caller }, id, token) }
     },
   })
 }

@@ -321,7 +321,7 @@ export class FolderSync {
     }
   }
 
-  /** Acts on the verdict about a file that is no edit. */
+  /** Acts on the verdict about a file that is not an edit. */
   #take(
     number: number,
     state: { text: string; mark: string; changedMs: number },

@@ -41,7 +41,7 @@ export async function importBoard(engine: object, options: FolderOptions): Promi
     })
     if (file.number >= next) fresh.push(file)
     else if (shown !== undefined && isSameJson(shown, withoutEngineKeys(file.value, shown)))
-      report.skipped.push({ file: nameOf(file.number), why: 'its task is on the board already, with the same content' })
+      report.skipped.push({ file: nameOf(file.number), why: 'its task is already on the board, with the same content' })
     else report.refused.push({ file: nameOf(file.number), why: takenWhy(board, file.number, next) })
   }
   const done = await importFiles(host, target, dir, fresh)

@@ -77,7 +77,7 @@ export async function answerRequest(
   return answered
 }
 
-/** Returns the requests that a member sent or received, the latest first. */
+/** Returns the requests that a member sent or received, latest first. */
 export async function requestsOf(host: TeamHost, board: string, member: string, limit: number): Promise<TeamRequest[]> {
   return (await host.read((tx) => tx.mail.requests(board, member, limit))).map(toRequest)
 }

@@ -206,7 +206,11 @@ function isOfTheLedger(error: unknown): boolean {
 
 function badInput(name: string, error: z.ZodError): ErrandError {
   const issues = issuesIn(error)
-  return new ErrandError('INVALID_INPUT', `The arguments of ${name} do not fit: ${sentenceOf(issueText(issues))}`, {
-    issues,
-  })
+  return new ErrandError(
+    'INVALID_INPUT',
+    `The arguments of ${name} do not match its schema: ${sentenceOf(issueText(issues))}`,
+    {
+      issues,
+    },
+  )
 }

@@ -43,7 +43,7 @@ export const ledgerVersion = migrations.length
 /** @throws ErrandError LEDGER_NEWER */
 export function requireKnownVersion(version: number, name: string, details: object): void {
   if (version <= ledgerVersion) return
-  const message = `The ledger ${name} has version ${version}; this errand supports versions up to ${ledgerVersion}. Update errand.`
+  const message = `The ledger ${name} has version ${version}; this version of errand supports ledgers up to version ${ledgerVersion}. Update errand.`
   throw new ErrandError('LEDGER_NEWER', message, { ...details, version, known: ledgerVersion })
 }
 

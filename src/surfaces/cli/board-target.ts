@@ -41,7 +41,7 @@ export function boardName({ board }: BoardFlags): string {
 
 /**
  * Converts what the user typed for a task into the input of an ability: its number on the board (`3`, `#3`), its id, or any unique
- * beginning of the id.
+ * prefix of the id.
  * @throws ErrandError NOT_FOUND, or INVALID_INPUT { candidates } when several ids begin like that.
  */
 export async function boardRef(engine: Engine, ref: string): Promise<BoardRef> {

@@ -15,7 +15,7 @@ interface ProcessContext {
   cwd: string
 }
 
-/** The absolute path of the ledger, or a name that is no path (`:memory:`, `postgres://…`). */
+/** The absolute path of the ledger, or a name that is not a path (`:memory:`, `postgres://…`). */
 export function resolveLedger(flag: string | undefined, context: ProcessContext): string {
   const named = flag ?? (context.env['ERRAND_LEDGER'] || undefined)
   if (named === '') throw misuse('--ledger is empty: it takes the path of a ledger file.', { option: 'ledger' })
@@ -28,7 +28,7 @@ export function isLedgerFile(ledger: string): boolean {
   return ledger !== ':memory:' && !/^[a-z][a-z0-9+.-]+:\/\//i.test(ledger)
 }
 
-/** Whether the file exists; true for a ledger that is no file, which the engine checks. */
+/** Whether the file exists; true for a ledger that is not a file, which the engine checks. */
 export function ledgerExists(ledger: string): boolean {
   return !isLedgerFile(ledger) || existsSync(ledger)
 }

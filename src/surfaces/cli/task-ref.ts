@@ -1,4 +1,4 @@
-// Finds the task that a user names by its id, any unique beginning of the id, or #seq.
+// Finds the task that a user names by its id, any unique prefix of the id, or #seq.
 
 import { ErrandError } from '../../core/errors.ts'
 import type { Engine } from '../../engine-api.ts'
@@ -10,7 +10,7 @@ export async function findTask(engine: Engine, ref: string): Promise<Task> {
   if (task !== null) return task
   throw new ErrandError(
     'NOT_FOUND',
-    `There is no task ${ref}. Name a task by its number (#3), its id, or any unique beginning of its id; "errand ps --all" lists them.`,
+    `There is no task ${ref}. Name a task by its number (#3), its id, or any unique prefix of its id; "errand ps --all" lists them.`,
     { taskId: ref },
   )
 }

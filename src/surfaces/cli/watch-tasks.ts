@@ -128,7 +128,7 @@ function changeLines(io: CommandIo, { choice, json }: WatchOptions) {
   }
 }
 
-/** Without the lease, so that a heartbeat is no change. */
+/** Without the lease, so that a heartbeat is not a change. */
 function claimText(task: Task): string {
   return ownerLabel({ ...task, leaseUntil: null })
 }

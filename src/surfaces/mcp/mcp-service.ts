@@ -189,7 +189,7 @@ export class McpService {
   #caller({ agent, principal }: Peer): Caller {
     const { abilities, bounds } = this.#options
     const known: Caller = principal === undefined ? { surface: surfaceName } : callerOf(principal, surfaceName)
-    // A name chosen by the client is no credential: it only counts for callers that have every right.
+    // A name chosen by the client is not a credential: it only counts for callers that have every right.
     const owner = known.owner ?? (known.scopes?.includes('admin') === false ? undefined : agent)
     return {
       ...known,

@@ -52,7 +52,7 @@ export const changeVerbs: ReplVerbs = {
   },
   answer: {
     usage: 'answer TASK [VALUE]',
-    summary: 'answer the question of a task; VALUE is JSON, else a text; without it, the default is the answer',
+    summary: 'answer the question of a task; VALUE is JSON, otherwise text; without it, the default is the answer',
     complete: refsAccepting('answer'),
     async run(session, rest) {
       const { task, text } = await taskAndText(session, rest)
@@ -146,7 +146,7 @@ function readCreation(rest: string): CreateOptions & { executor?: string } {
   const unknown = /(?:^|\s)(--[a-z][\w-]*)/.exec(words)?.[1]
   if (unknown !== undefined) throw misuse(`There is no option ${unknown} here. Usage: /${changeVerbs['create']?.usage}`)
   if (byHand && executor !== undefined)
-    throw misuse('--by-hand and --executor exclude each other: a task is either claimed or run by an executor.')
+    throw misuse('--by-hand and --executor cannot be combined: a task is either claimed or run by an executor.')
   if (executor === undefined && json !== undefined)
     throw misuse('--input needs --executor: without an executor it is not used.')
   if (words === '' && executor === undefined) throw misuse('The name or goal is missing. Usage: /create NAME OR GOAL…')

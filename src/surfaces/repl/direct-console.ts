@@ -1,5 +1,5 @@
 // The `console` for lines at a terminal. Ctrl-C can interrupt a loop in the middle of a write to a stream, and the stream would then
-// wait for the write for ever and print nothing more. This console writes to the file descriptor directly.
+// wait for the write forever and print nothing more. This console writes to the file descriptor directly.
 import { Console } from 'node:console'
 import { writeSync } from 'node:fs'
 

@@ -55,7 +55,7 @@ export function noticed<T>(session: Session, value: T): T {
   return value
 }
 
-/** Properties that the language or the console read on any object, and that are no names of tasks. */
+/** Properties that the language or the console read on any object, and that are not names of tasks. */
 const notTasks: ReadonlySet<string> = new Set([
   'then',
   'toJSON',

@@ -1,5 +1,5 @@
 // Parses a line of the REPL: a message for a task (`@ref text`), a command (`/verb …`), or JavaScript. A regular expression begins
-// like a command; a line is one if its first word is no verb and a second slash follows.
+// like a command; a line is one if its first word is not a verb and a second slash follows.
 
 export type Line = { kind: 'message'; ref: string; text: string } | { kind: 'command'; verb: string; rest: string }
 

@@ -109,7 +109,7 @@ function overview(): string[] {
   return [
     '@TASK TEXT  send a message to a task, and follow it to its answer (Ctrl-C ends following, not the task)',
     ...Object.values(replVerbs).map(({ usage, summary }) => `/${usage}  ${summary}`),
-    'TASK is a number, an id or a unique beginning of it, a name, or $ for the last one.',
+    'TASK is a number, an id or a unique prefix of it, a name, or $ for the last one.',
     'Everything else is JavaScript, with `await`: engine, bus, abilities.task.pause({ taskId }), call("task:pause", { taskId }),',
     'tasks["12"], tasks.report, create({ name }), list(), get(id), …; $ is the last task, _ the last value, _error the last error.',
   ]

@@ -108,7 +108,7 @@ export class Session {
   }
 
   /**
-   * Finds a task by `$` (the last one), its number with or without `#`, its id or any unique beginning of it, or its name if it is
+   * Finds a task by `$` (the last one), its number with or without `#`, its id or any unique prefix of it, or its name if it is
    * unique.
    * @throws ErrandError NOT_FOUND, or INVALID_INPUT { candidates } when several tasks fit.
    */
@@ -118,7 +118,7 @@ export class Session {
     if (task !== null) return this.touch(task)
     throw new ErrandError(
       'NOT_FOUND',
-      `There is no task ${ref}. Name a task by its number, its id (or any unique beginning of it), or its name; /ps all lists them.`,
+      `There is no task ${ref}. Name a task by its number, its id (or any unique prefix of it), or its name; /ps all lists them.`,
       { taskId: ref },
     )
   }
@@ -128,7 +128,7 @@ export class Session {
     return (await this.call<{ seq: number }>('event:list', { before: Number.MAX_SAFE_INTEGER, limit: 1 })).seq
   }
 
-  /** All rows that match the filter, the oldest first. */
+  /** All rows that match the filter, oldest first. */
   async rows(filter: Record<string, unknown> = {}): Promise<TaskRow[]> {
     const rows: TaskRow[] = []
     let after: number | null = 0
@@ -148,7 +148,7 @@ export class Session {
     return this.last === undefined ? null : await this.engine.get(this.last.id)
   }
 
-  /** A number is never taken as the beginning of an id. */
+  /** A number is never taken as the prefix of an id. */
   async #named(ref: string): Promise<Task | null> {
     if (!/^#?\d+$/.test(ref)) return await this.#byIdOrName(ref)
     return await this.engine.find(ref.startsWith('#') ? ref : `#${ref}`)

@@ -20,7 +20,7 @@ import { Session } from './session.ts'
 import { replVerbs } from './session-verbs.ts'
 
 export interface ReplOptions {
-  /** Default: `process.stdin`. When it is no terminal its lines are run as a script (`runScript`). */
+  /** Default: `process.stdin`. When it is not a terminal its lines are run as a script (`runScript`). */
   input?: NodeJS.ReadableStream
   /** Default: `process.stdout`. */
   output?: NodeJS.WritableStream

@@ -19,7 +19,7 @@ export const dependencies: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.dependency.blockers('a'))).toEqual(['m', 'b'])
     })
 
-    proves('the dependencies of a wait are satisfied together and are no blockers', async (ledger) => {
+    proves('the dependencies of a wait are satisfied together and are not blockers', async (ledger) => {
       await insertTasks(ledger, 'a', 'b', 'c')
       await write(ledger, function* (tx) {
         for (const blockerId of ['b', 'c']) {

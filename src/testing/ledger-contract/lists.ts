@@ -49,7 +49,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       ['ids', { ids: ['d', 'a', 'gone', 'missing'] }, ['a', 'd']],
       ['no id at all', { ids: [] }, []],
       ['words in any of the texts, in either case', { words: ['write', 'REPORT'] }, ['b']],
-      ['the beginning of an id', { words: ['d'] }, ['d']],
+      ['the prefix of an id', { words: ['d'] }, ['d']],
       ['words that no task has together', { words: ['report', 'absent'] }, []],
       ['a character that is a wildcard in SQL', { words: ['100%'] }, ['a']],
       ['another wildcard character', { words: ['a_b'] }, []],

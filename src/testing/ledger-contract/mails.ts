@@ -29,7 +29,7 @@ const unread = (ledger: Ledger, recipient = 'bob', limit = 9, board = 'main') =>
 
 export const mails: Theme = ({ describe, proves, expect }) => {
   describe('mail', () => {
-    proves('mail is unread by board and recipient, the oldest first, until it is read', async (ledger) => {
+    proves('mail is unread by board and recipient, oldest first, until it is read', async (ledger) => {
       const seqs = await write(ledger, function* (tx) {
         const given: number[] = []
         for (const mail of [

@@ -217,7 +217,7 @@ const facts: Theme = ({ proves, expect }) => {
     expect(await ledger.read((tx) => tx.fact.get('none'))).toBe(undefined)
   })
 
-  proves('facts are found by the literal beginning of an id, in order', async (ledger) => {
+  proves('facts are found by the literal prefix of an id, in order', async (ledger) => {
     await insertFacts(
       ledger,
       { id: 'fact-bc' },

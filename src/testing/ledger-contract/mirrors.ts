@@ -18,7 +18,7 @@ export const mirrors: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.mirror.holder('/b'))).toMatchObject({ instanceId: 'engine-2' })
     })
 
-    proves('a mirrored folder stores the texts of each file by version, the newest first', async (ledger) => {
+    proves('a mirrored folder stores the texts of each file by version, newest first', async (ledger) => {
       const text = (dir: string, number: number, version: number) => ({
         dir,
         number,

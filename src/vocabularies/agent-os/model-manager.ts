@@ -30,7 +30,7 @@ export interface ModelManager {
  *
  * @example
  * createModelManager(bus, { model: openai('gpt-5-mini') })
- * @throws ErrandError ALREADY_REGISTERED if models are given and `model:llm` is registered already; NO_MODEL if neither; UNKNOWN_OPTION,
+ * @throws ErrandError ALREADY_REGISTERED if models are given and `model:llm` is already registered; NO_MODEL if neither; UNKNOWN_OPTION,
  *   INVALID_INPUT.
  */
 export function createModelManager(bus: AgentBus, options: ModelManagerOptions = {}): ModelManager {

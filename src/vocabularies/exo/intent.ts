@@ -31,7 +31,7 @@ export interface ModelProvider {
 }
 
 export interface IntentRecognizerOptions {
-  /** `provider:name`. Default `openai:gpt-4o-mini`. Not allowed with a model object, which is a model already. */
+  /** `provider:name`. Default `openai:gpt-4o-mini`. Not allowed with a model object, which already is one. */
   model?: string
   /** The model: a function, a provider of the AI SDK (called with the `name`), or a model object. Default: `model:llm` of the bus. */
   provider?: IntentProvider | ModelProvider | LanguageModelLike

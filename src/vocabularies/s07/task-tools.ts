@@ -17,7 +17,7 @@ import { boardCallOf, isEngine, TaskManager, type TaskManagerOptions } from './t
 export function createTaskTools(target: TaskManager | Engine, options: TaskManagerOptions = {}): BoardTools {
   const manager = isEngine(target) ? new TaskManager(target, options) : target
   if (manager === target && Object.keys(options).length > 0) {
-    throw new ErrandError('INVALID_INPUT', 'A TaskManager has its options already. Pass them to its constructor.', {
+    throw new ErrandError('INVALID_INPUT', 'A TaskManager already has its options. Pass them to its constructor.', {
       options: Object.keys(options),
     })
   }

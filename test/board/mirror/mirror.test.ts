@@ -488,7 +488,7 @@ describe('A new file', () => {
   })
 })
 
-describe('What is no task file', () => {
+describe('What is not a task file', () => {
   it('S4-010 S4-013 corrupt, foreign, oversized, linked and misnamed files are reported and left unchanged', async () => {
     const world = await openWorld()
     const mirror = await world.open()

@@ -176,7 +176,7 @@ export class Laws {
   }
 
   /** Subscribers and readers of the feed got exactly what is in the ledger, once each and in order. */
-  async checkTold(): Promise<void> {
+  async checkDelivery(): Promise<void> {
     const events = await this.#world.read((tx) => tx.event.after(0, 1_000_000))
     for (const opening of this.openings) {
       const isOpen = this.#world.hosts.some((host) => host.opening === opening)

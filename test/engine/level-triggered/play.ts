@@ -76,7 +76,7 @@ export async function play(world: World, script: Script): Promise<void> {
   }
   await rest(world)
   await Promise.all(answered)
-  await world.laws.checkTold()
+  await world.laws.checkDelivery()
   await world.laws.checkStatus()
   requireSound(world)
 }

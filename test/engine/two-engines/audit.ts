@@ -14,7 +14,7 @@ export interface EngineLimits {
 }
 
 /** The sender of a write. */
-export interface Quoted {
+export interface Sender {
   taskId: string
   owner: string
   fence: number
@@ -23,7 +23,7 @@ export interface Quoted {
 /** What was true for the sender of a step when it was issued. */
 export interface Issued {
   limits: EngineLimits
-  quote: Quoted | undefined
+  sender: Sender | undefined
 }
 
 export class Audit {
@@ -62,13 +62,13 @@ export class Audit {
     this.broken.push(`${complaint} (after "${where}")`)
   }
 
-  *#afterStep(tx: Tx, name: string, { limits, quote }: Issued): Op<void> {
+  *#afterStep(tx: Tx, name: string, { limits, sender }: Issued): Op<void> {
     const events = yield* tx.event.after(this.cursor, 100_000)
     this.cursor = events.at(-1)?.seq ?? this.cursor
     for (const event of events) this.#replay(event, name)
-    if (quote !== undefined) this.#checkQuote(quote, name)
+    if (sender !== undefined) this.#checkSender(sender, name)
     const touched = new Set(events.map((event) => event.taskId).filter((id) => this.#published.has(id)))
-    if (quote !== undefined) touched.add(quote.taskId)
+    if (sender !== undefined) touched.add(sender.taskId)
     const claimed = new Set(events.filter(({ type }) => type === 'task.claimed').map(({ taskId }) => taskId))
     for (const id of touched) yield* this.#checkTask(tx, id, name, claimed.has(id))
     for (const { type, taskId } of events) if (type === 'task.canceled') yield* this.#checkBelow(tx, taskId, name)
@@ -103,7 +103,7 @@ export class Audit {
   }
 
   /** An accepted write came from the owner of the task at that time. */
-  #checkQuote({ taskId, owner, fence }: Quoted, where: string): void {
+  #checkSender({ taskId, owner, fence }: Sender, where: string): void {
     const before = this.rows.get(taskId)
     if (before !== undefined && (before.owner !== owner || before.fence !== fence))
       this.#complain(

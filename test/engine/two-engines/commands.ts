@@ -60,7 +60,7 @@ const commands = {
     host,
     what: fc.constantFrom(...claims),
     task,
-    /** Which of the claims so far, the latest first. */
+    /** Which of the claims so far, latest first. */
     claim: fc.nat({ max: 2 }),
     lease: fc.boolean(),
   }),
@@ -253,9 +253,9 @@ export class Player {
       if (claimed) this.#claims.unshift({ taskId: claimed.id, owner, fence: claimed.fence })
       return
     }
-    const quote = this.#claims[claim]
-    if (quote === undefined) return
-    await this.#world.quoting(quote, () => write(engine, what, quote))
+    const sender = this.#claims[claim]
+    if (sender === undefined) return
+    await this.#world.sendAs(sender, () => write(engine, what, sender))
   }
 
   #act({ doing, run: number }: Commands['executor']): undefined {
@@ -308,8 +308,8 @@ export class Player {
   }
 }
 
-function write(engine: Engine, what: 'heartbeat' | 'complete' | 'fail' | 'release', quote: Claim): Promise<unknown> {
-  const { taskId, owner, fence } = quote
+function write(engine: Engine, what: 'heartbeat' | 'complete' | 'fail' | 'release', sender: Claim): Promise<unknown> {
+  const { taskId, owner, fence } = sender
   switch (what) {
     case 'heartbeat':
     case 'release':
@@ -321,12 +321,12 @@ function write(engine: Engine, what: 'heartbeat' | 'complete' | 'fail' | 'releas
   }
 }
 
-const longestPiece = 300
+const maxPieceMs = 300
 
 /** Lets time pass in pieces, with turns in between, so that heartbeats can be sent. */
 export async function passTime(world: World, ms: number): Promise<void> {
-  for (let left = ms; left > 0; left -= longestPiece) {
-    world.clock.advance(Math.min(left, longestPiece))
+  for (let left = ms; left > 0; left -= maxPieceMs) {
+    world.clock.advance(Math.min(left, maxPieceMs))
     await turns(2)
   }
 }

@@ -46,9 +46,9 @@ function latestRunOf({ world, number }: Host, taskId: string): number | undefine
 }
 
 /** Every caller that passes a claim token is taken for the owner. */
-const noFenceOfOwners: Fault = (step, { world: { quote } }) => {
-  if (quote === undefined) return step
-  const { owner, fence } = quote
+const noFenceOfOwners: Fault = (step, { world: { sender } }) => {
+  if (sender === undefined) return step
+  const { owner, fence } = sender
   return decidingThrough(step, (tx) => ({
     task: {
       *get(id) {

@@ -11,7 +11,7 @@ import type { Task } from '../../../src/entities/task.ts'
 import type { Ledger, LedgerObserver, Step } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { createSequentialIds, SimulatedClock } from '../../../src/testing/index.ts'
-import { Audit, type EngineLimits, type Quoted } from './audit.ts'
+import { Audit, type EngineLimits, type Sender } from './audit.ts'
 
 export const leaseMs = 900
 export const initialLimits: EngineLimits = { maxConcurrent: 2, narrow: 1 }
@@ -216,7 +216,7 @@ export class EngineView {
     return {
       name: inner.name,
       step: (step) => {
-        const issued = { limits: { ...host.limits }, quote: world.quote }
+        const issued = { limits: { ...host.limits }, sender: world.sender }
         return this.#through(async () => {
           const sent = world.fault === undefined ? step : await world.fault(step, host)
           return inner.step(world.audit.watch(sent, issued)) as Promise<never>
@@ -257,7 +257,7 @@ export class World {
   readonly file: string | undefined
   shared: Ledger | undefined
   /** The sender of the step that is being issued. */
-  quote: Quoted | undefined
+  sender: Sender | undefined
   puppets: Puppet[] = []
   /** The latest run of a task that an engine has begun. */
   readonly begun = new Map<string, number>()
@@ -330,12 +330,12 @@ export class World {
   }
 
   /** Issues a write with its sender, so that the audit can check it. */
-  quoting<R>(quote: Quoted, work: () => R): R {
-    this.quote = quote
+  sendAs<R>(sender: Sender, work: () => R): R {
+    this.sender = sender
     try {
       return work()
     } finally {
-      this.quote = undefined
+      this.sender = undefined
     }
   }
 

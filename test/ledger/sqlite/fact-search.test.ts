@@ -45,7 +45,7 @@ describe('a search among 6,000 facts', () => {
     expect(found.slice(3)).toEqual([6_000, 5_998])
   })
 
-  it('fact search for common words finds the facts that have all of them, the latest first', async () => {
+  it('fact search for common words finds the facts that have all of them, latest first', async () => {
     const { search } = await setup(Object.fromEntries(Array.from({ length: 2_500 }, (_, n) => [n + 1, ['old']])))
     expect(search(['usual', 'old'], 3).found).toEqual([2_500, 2_499, 2_498])
     expect(search(['old', 'even', 'usual'], 3).found).toEqual([2_500, 2_498, 2_496])

@@ -78,7 +78,7 @@ it('the page reports invalid input of a new task, and keeps the input', async ()
 })
 
 it('a person answers a question on the page', async () => {
-  const taskId = await server.create({ name: 'Paint the door', executor: 'asks' })
+  const taskId = await server.create({ name: 'Paint the fence', executor: 'asks' })
   const page = await signedIn(`#/task/${taskId}`)
   await page.getByRole('button', { name: 'green: answer to Which colour shall it be?' }).waitFor()
   await page.keyboard.press('a')

@@ -289,8 +289,8 @@ it('errand complete refuses a task that was never started', async () => {
 
 it.each([
   ['a fence without an owner', ['complete', '#1', '--fence', '1'], /--fence needs the name of the owner/],
-  ['a fence that is no number', ['complete', '#1', '--as', 'ann', '--fence', 'x'], /--fence takes a whole number/],
-  ['a result that is no JSON', ['complete', '#1', '--result', '{'], /--result takes JSON, like '\{"ok": true\}'/],
+  ['a fence that is not a number', ['complete', '#1', '--as', 'ann', '--fence', 'x'], /--fence takes a whole number/],
+  ['a result that is not JSON', ['complete', '#1', '--result', '{'], /--result takes JSON, like '\{"ok": true\}'/],
   ['two results', ['complete', '#1', '--result', '1', 'two'], /The result is given twice: by --result and as "two"/],
   ['a heartbeat without a name', ['heartbeat', '#1'], /Your name is missing/],
   ['a release without a name', ['release', '#1'], /Your name is missing/],

@@ -86,7 +86,7 @@ it.each([
   expect(contextOf(await hook(place, 'session-start', { env }))).toMatch(`Task ${number} of the board`)
 })
 
-it('session-start finds the task by the beginning of its id', async () => {
+it('session-start finds the task by the prefix of its id', async () => {
   await using place = await chain()
   const { taskId } = JSON.parse((await place.errand('board', 'show', '3', '--json')).out)
   const env = { ERRAND_TASK_ID: taskId.slice(0, 14) }

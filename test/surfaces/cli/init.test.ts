@@ -59,7 +59,7 @@ it('errand init refuses to overwrite a file, and writes nothing then', async () 
   const { code, err } = await place.errand('init')
   expect(code).toBe(2)
   expect(err).toMatch(
-    /^errand: Cannot write plan\.yaml: it exists in .+ already\. Name another folder: errand init my-tasks\.\n$/,
+    /^errand: Cannot write plan\.yaml: it already exists in .+\. Name another folder: errand init my-tasks\.\n$/,
   )
   expect(readFileSync(join(place.folder, 'plan.yaml'), 'utf8')).toBe('mine')
   expect(existsSync(join(place.folder, 'notes'))).toBe(false)

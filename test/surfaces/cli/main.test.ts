@@ -71,7 +71,7 @@ it.each([
   ['an unknown machine', ['graph', '--machine', 'tusk'], /Did you mean "task"\?/],
   ['--run beside --executor', ['add', '--run', 'x', '--executor', 'y'], /either --run or --executor/],
   ['a task with no name and nothing to do', ['add'], /needs a name/],
-  ['input that is no JSON', ['add', '--executor', 'x', '--input', '{'], /--input takes JSON/],
+  ['input that is not JSON', ['add', '--executor', 'x', '--input', '{'], /--input takes JSON/],
   ['an invalid time', ['add', 'x', '--not-before', 'soon'], /--not-before takes/],
 ])('errand refuses %s with exit code 2 and says what would work', async (_what, argv, message) => {
   const { code, out, err } = await errand(...argv)

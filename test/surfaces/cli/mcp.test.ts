@@ -141,7 +141,7 @@ it('errand mcp --http prints a new token once, and takes the names of clients fr
 
 it('errand mcp --http serves clients with the token of the file, under the names in their headers', async () => {
   await using place = new Workplace()
-  const token = 'a-token-that-is-long-enough-for-the-door'
+  const token = 'a-token-that-is-long-enough-for-a-test'
   place.write('token', `${token}\n`)
   const serving = place.start('mcp', '--http', '--token-file', 'token')
   await serving.printed(/^http:\S+\/mcp$/m)

@@ -120,11 +120,11 @@ it('S2-023 S2-028 errand task objective changes states and notes, and objectives
   )
   const moved = await place.errand('task', 'objective', '#1', '2', 'blocked', '--as', 'ann', '--note', 'no access')
   expect(moved.out).toContain('2  blocked  ann    Mend it (no access)')
-  const more = await place.errand('task', 'objectives', '#1', '--add', 'Tell them', '--json')
+  const more = await place.errand('task', 'objectives', '#1', '--add', 'Report it', '--json')
   expect(jsonLines(more)).toMatchObject([
     { id: 1, status: 'active' },
     { id: 2, status: 'blocked', agentId: 'ann', notes: 'no access' },
-    { id: 3, status: 'todo', description: 'Tell them' },
+    { id: 3, status: 'todo', description: 'Report it' },
   ])
   expect(await place.errand('task', 'objective', '#1', '2', 'dnoe')).toMatchObject({
     code: 2,

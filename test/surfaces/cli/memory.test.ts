@@ -364,7 +364,7 @@ it('errand memory why shows where a fact was merged, and which facts it confirme
   )
 })
 
-it('errand memory why accepts any unique beginning of an id, on any branch', async () => {
+it('errand memory why accepts any unique prefix of an id, on any branch', async () => {
   await using place = await consolidatedMemory()
   const [fact] = jsonLines(await place.errand('memory', '--json', '--branch', 'task/fix-auth/bob'))
   const id: string = fact.id

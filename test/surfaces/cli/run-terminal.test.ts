@@ -103,7 +103,7 @@ it('the prompt wraps a long question, always shows what can be answered, and say
   const prompt = lines.slice(lines.findIndex((line) => line.includes('Are all')))
   expect(Math.max(...prompt.map((line) => line.length))).toBeLessThan(40)
   terminal.type(keys.enter)
-  const fits = '"x" does not fit: expected a boolean, got a string. Type one of: true, false.'
+  const fits = '"x" is not valid: expected a boolean, got a string. Type one of: true, false.'
   await terminal.until((screen) => asked(screen).includes(fits))
   terminal.type(`true${keys.enter}`)
   expect(await terminal.ended).toBe(0)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type ErrandProcess, Workplace } from './workplace.ts'
 
-const token = 'a-token-that-is-long-enough-for-the-door'
+const token = 'a-token-that-is-long-enough-for-a-test'
 
 async function serving(place: Workplace, ...args: string[]): Promise<{ process: ErrandProcess; url: string }> {
   place.write('token', `${token}\n`)

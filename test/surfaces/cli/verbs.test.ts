@@ -67,7 +67,7 @@ it('errand answer refuses a value that does not fit, and says what does', async 
   expect(await place.errand('answer', '#2', 'maybe')).toEqual({
     code: 2,
     out: '',
-    err: 'errand: "maybe" does not fit: expected a boolean, got a string. Type one of: true, false.\n',
+    err: 'errand: "maybe" is not valid: expected a boolean, got a string. Type one of: true, false.\n',
   })
   expect((await place.errand('answer', '#2', 'true')).code).toBe(0)
 })
@@ -81,7 +81,7 @@ it('errand answer refuses a question that was already answered', async () => {
   expect(await place.errand('answer', id, 'y')).toMatchObject({
     code: 2,
     out: '',
-    err: expect.stringMatching(/^errand: .*answered already.*\n$/),
+    err: expect.stringMatching(/^errand: .*already been answered.*\n$/),
   })
   const { err } = await place.errand('answer', id, 'y', '--json')
   expect(JSON.parse(err)).toMatchObject({ error: { code: 'NO_QUESTION' } })
@@ -213,7 +213,7 @@ it('errand retry gives a new attempt, and with --allow-divergence allows calls t
   expect(retried).toMatchObject([{ attempt: 2, divergence: 'allow' }])
 })
 
-it('an ambiguous beginning of an id lists the candidates', async () => {
+it('an ambiguous prefix of an id lists the candidates', async () => {
   await using place = new Workplace()
   for (let index = 0; index < 40; index++) await place.errand('add', `t${index}`)
   const ids = (await place.tasks()).map((task) => task.id)

@@ -160,7 +160,7 @@ it('S2-056 pages of GET /tasks continue where the previous one ended', async () 
   expect(names).toEqual(['a', 'b', 'c'])
 })
 
-it('S2-057 X-032 the routes of teams answer 404 for an unknown task, 409 for an agent that has joined already, 400 for invalid input', async () => {
+it('S2-057 X-032 the routes of teams answer 404 for an unknown task, 409 for an agent that has already joined, 400 for invalid input', async () => {
   const { ask, taskId } = await teamWorld()
   await ask('POST', `/tasks/${taskId}/join`, { agentId: 'ann' })
   const refused = async (method: string, path: string, body?: unknown) => {

@@ -9,7 +9,7 @@ import {
   type TenantHttpHandler,
 } from '../../../src/surfaces/http/index.ts'
 
-export const token = 'a-token-that-is-long-enough-for-the-door'
+export const token = 'a-token-that-is-long-enough-for-a-test'
 
 export interface World {
   engine: Engine

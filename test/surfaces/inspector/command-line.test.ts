@@ -48,7 +48,7 @@ it('errand inspect prints its address and token in lines, opens no page with --n
 })
 
 it.each([
-  ['a port that is no number', ['inspect', '--inspector-port', 'x'], 2, /--inspector-port takes a whole number/],
+  ['a port that is not a number', ['inspect', '--inspector-port', 'x'], 2, /--inspector-port takes a whole number/],
   ['a missing ledger', ['inspect', '--ledger', 'none.db'], 2, /There is no ledger/],
 ])('errand inspect refuses %s', async (_what, argv, code, message) => {
   await using place = new Workplace()

@@ -52,7 +52,7 @@ it('an MCP observer only reads: the tools that change something are refused', as
     expect(await call(name)).toBeUndefined()
 })
 
-it('the MCP instructions name only tools that are offered, and tell a worker what to do when there is nothing to do', async () => {
+it('the MCP instructions name only tools that are offered, and say what a worker does when there is nothing to do', async () => {
   for (const abilities of [['worker'], ['lead'], ['observer'], ['*'], ['notes:*']]) {
     const { names, instructions } = await open({ abilities })
     const offered = await names()

@@ -16,7 +16,7 @@ import {
 } from '../../../src/surfaces/mcp/index.ts'
 import { allTools } from './all-tools.ts'
 
-export const token = 'a-token-that-is-long-enough-for-the-door'
+export const token = 'a-token-that-is-long-enough-for-a-test'
 export const revision = '2026-07-28'
 export const tasksExtension = 'io.modelcontextprotocol/tasks'
 

@@ -164,7 +164,7 @@ it('X-028 a REPL line may return a value whose properties throw', async () => {
   expect(await ran(lines)).toEqual({ code: 0, out: '{}\nThe value cannot be shown. Uncaught Error: no\n', err: '' })
 })
 
-it('X-028 the REPL finds a task by number, id, beginning of the id, or unique name; a number is never the beginning of an id', async () => {
+it('X-028 the REPL finds a task by number, id, prefix of the id, or unique name; a number is never the prefix of an id', async () => {
   const { code, out } = await ran([
     "const one = await create({ name: 'report' }); const two = await create({ name: 'two words' })",
     'const named = async (ref) => (await tasks[ref]).seq',

@@ -78,7 +78,7 @@ it.each([
   expect(textOf(await read(...items, end))).toBe('Hello')
 })
 
-it('the text of a turn of an executor that is no agent is its output', async () => {
+it('the text of a turn of an executor that is not an agent is its output', async () => {
   const output = (content: string): StreamItem => ({ ...base, type: 'content', content })
   expect(textOf(await read(output('line 1\n'), output('line 2\n'), end))).toBe('line 1\nline 2\n')
 })

@@ -96,7 +96,7 @@ export class ServerWatch implements LedgerLife {
 
   async isAlive(instanceId: string): Promise<Life> {
     if (this.#held.has(instanceId)) return 'alive'
-    // Without a connection of its own, a process is no judge of those of others.
+    // Without a connection of its own, a process is not a judge of those of others.
     if (!this.#connection.isConnected) return 'unknown'
     const { rows } = await this.#connection.query(lookAtInstance, [instanceKey, this.#keyOf(instanceId), instanceId])
     const [found] = rows as [{ held: boolean; host: string | null; pid: number | null }]

@@ -38,7 +38,7 @@ export const ask = defineVerb({
     '  --allow LIST   the abilities that its model may call: --allow fs:*,task:list; default: all',
     '  --key K        with the same key, a later call continues the task or prints its answer again; a failed task gets a new attempt',
     '  --json         print the items of its stream, one per line',
-    'Other open agents on the same ledger also run.',
+    'It also works on the open tasks of other agents in the same ledger.',
   ].join('\n'),
   options,
   positionals: { max: 1 },

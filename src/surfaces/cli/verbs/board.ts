@@ -37,7 +37,7 @@ export const board = defineVerb({
   usage: 'board [VERB] [--ready] [--status S]… [--owner NAME] [--watch] [--board NAME]',
   help: [
     'Shows the board: [ ] pending, [>] in progress, [x] completed, [!] failed, [-] deleted. --json prints one task per line.',
-    'Every task of the ledger is on the board and has a number there; the verbs below take that number, an id, or a unique beginning of an id.',
+    'Every task of the ledger is on the board and has a number there; the verbs below take that number, an id, or a unique prefix of an id.',
     '  --ready       only tasks that may be claimed now, the most urgent first',
     `  --status S    only tasks in this state (${boardStatuses.join(', ')}); may be given several times`,
     '  --owner NAME  only tasks that NAME has claimed, is meant to do, or has completed',

@@ -21,7 +21,7 @@ export const chat = defineVerb({
     agentOptionsHelp,
     '  --no-intent  never treat a line as a request: it is a message or a goal',
     '  --json       print what was done with each line, and the items of the streams, one per line',
-    'Ends with the input (Ctrl-D), or with Ctrl-C (exit code 130). Open tasks stay open.',
+    'Ctrl-D or the end of the input ends the chat, and so does Ctrl-C (exit code 130). Open tasks stay open.',
   ].join('\n'),
   options: { ...agentOptions, ...switches('no-intent') },
   positionals: { max: 0 },

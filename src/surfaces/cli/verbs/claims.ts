@@ -19,7 +19,7 @@ import { defineVerb } from '../verb.ts'
 export const claim = defineVerb({
   usage: 'claim [ID] --as OWNER [--lease DURATION] [--role R] [--parent ID] [--tag T]…',
   help: [
-    'Claims a task that no executor runs, so that only you work on it: without ID the task of the highest priority, then the oldest.',
+    'Claims a task that no executor runs, so that only you work on it. Without ID, it is the oldest of the tasks with the highest priority.',
     'Prints the task with the number of the claim, which "complete", "fail", "heartbeat" and "release" take as --fence.',
     'Exits with 1 when there is no such task, or another client has claimed it first.',
     '  --as OWNER        your name; default: ERRAND_OWNER',
@@ -102,7 +102,7 @@ export const release = defineVerb({
 export const complete = defineVerb({
   usage: 'complete ID [--as OWNER] [--fence N] [--result JSON | RESULT…]',
   help: [
-    'Completes a task that no executor runs. RESULT is a text, --result a JSON value.',
+    'Completes a task that no executor runs. RESULT is text; --result takes a JSON value.',
     '  --as OWNER  the owner of the claim; default: ERRAND_OWNER',
     '  --fence N   the number of the claim, as "errand claim" printed it; required for a claim with a lease',
   ].join('\n'),

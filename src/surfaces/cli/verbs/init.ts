@@ -24,7 +24,7 @@ export const init = defineVerb({
     const existing = Object.keys(files).filter((name) => existsSync(join(folder, name)))
     if (existing.length > 0) {
       throw misuse(
-        `Cannot write ${existing.join(', ')}: ${existing.length === 1 ? 'it exists' : 'they exist'} in ${folder} already. Name another folder: errand init my-tasks.`,
+        `Cannot write ${existing.join(', ')}: ${existing.length === 1 ? 'it already exists' : 'they already exist'} in ${folder}. Name another folder: errand init my-tasks.`,
         { folder, existing },
       )
     }

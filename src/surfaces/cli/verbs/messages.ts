@@ -13,7 +13,7 @@ import { defineVerb } from '../verb.ts'
 export const send = defineVerb({
   usage: 'send ID [MESSAGE] [--follow-up | --abort] [--retry]',
   help: [
-    'Sends a message to a task: its agent reads it before its next step. The message also answers an open question that accepts a text. Without MESSAGE, reads it from stdin.',
+    'Sends a message to a task: its agent reads it before its next step. The message also answers an open question that accepts text. Without MESSAGE, reads it from stdin.',
     '  --follow-up  the agent reads it only when it would end',
     '  --abort      pause the task at once; it reads the message when it is resumed',
     '  --retry      give a failed task a new attempt with the message',
@@ -23,7 +23,7 @@ export const send = defineVerb({
   async run(io, args) {
     const { values } = args
     if (values['follow-up'] && values.abort)
-      throw misuse('--follow-up and --abort exclude each other: give only one of them.')
+      throw misuse('--follow-up and --abort cannot be combined: give only one of them.')
     const message = await argumentOrInput(io, args.positionals[1], 'The message')
     const delivery = values.abort ? 'abort' : values['follow-up'] ? 'followup' : 'steer'
     await withTask(io, args, async (engine, task) => {
@@ -36,7 +36,7 @@ export const send = defineVerb({
 
 export const answer = defineVerb({
   usage: 'answer ID [VALUE] [--question Q]',
-  help: 'Answers the open question of a task. VALUE is parsed as JSON if possible, else it is a text; a question that expects a text gets VALUE unparsed. Without VALUE, the default of the question is the answer. --question names one of several.',
+  help: 'Answers the open question of a task. VALUE is parsed as JSON if possible, otherwise it is text; a question that expects text gets VALUE unparsed. Without VALUE, the default of the question is the answer. --question names one of several.',
   options: texts('question'),
   positionals: { min: 1, max: 2 },
   run: (io, args) =>

@@ -278,7 +278,7 @@ function conclude(io: CommandIo, request: RunPlan, flags: RunFlags, ending: Endi
 /** A plan that ends in more tasks than this prints no results at its end. */
 const maxLastTasks = 3
 
-/** The output of the plan's last tasks, unless it was printed already. */
+/** The output of the plan's last tasks, unless it was already printed. */
 function resultsOf(io: CommandIo, { plan }: RunPlan, { known, before }: Ending): string[] {
   const last = lastOf(plan.tasks)
   if (last.length > maxLastTasks) return []

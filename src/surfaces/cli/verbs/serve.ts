@@ -30,7 +30,7 @@ export const serve = defineVerb({
   usage:
     'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--inherit-env] [--plans DIR] [--model SPEC] [--files DIR]',
   help: [
-    'Serves the ledger over HTTP, with a page at / to watch and control it, until Ctrl-C. Also runs its tasks: commands of plans, questions, and with --model agents. After a restart, it continues them.',
+    'Serves the ledger over HTTP, with a page at / to watch and control it, until Ctrl-C. Also runs the tasks of the ledger: commands, questions and, with --model, agents. After a restart, it continues them.',
     'The token permits everything, including running commands. /docs describes the routes.',
     `  --port N          default ${defaultPort}; 0: a free port`,
     '  --host H          the address to listen at; default 127.0.0.1, reachable from this machine only',
@@ -124,7 +124,7 @@ const stoppingNote =
 const wildcardNote =
   'The server listens on all addresses, but accepts requests only under the names of this machine (localhost). Name others with --allow-host.'
 
-/** A wildcard address is no name that a Host header could be checked against. */
+/** A wildcard address is not a name that a Host header could be checked against. */
 function isWildcard(host: string | undefined): boolean {
   return host === '0.0.0.0' || host === '::'
 }

@@ -52,7 +52,7 @@ export const rm = defineVerb({
     const children = oneOf('children', args.values.children ?? 'promote', childrenFates)
     return await forEachTask(io, args, async (engine, task) => {
       const deleted = await engine.delete(task.id, { children })
-      return deleted ? 'deleted' : 'was deleted already'
+      return deleted ? 'deleted' : 'was already deleted'
     })
   },
 })

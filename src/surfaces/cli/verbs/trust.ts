@@ -9,7 +9,7 @@ import { defineVerb } from '../verb.ts'
 export const trust = defineVerb({
   usage: 'trust [LEDGER]',
   help: [
-    'Allows opening a ledger whose origin you know. A ledger that was found, not named, is refused until then if others can write it or',
+    'Allows opening a ledger whose origin you know. Until then, errand refuses a ledger that it found by itself if others can write it or',
     'git tracks it, because its tasks run with your permissions. Without LEDGER, trusts the one of this folder.',
   ].join('\n'),
   options: {},

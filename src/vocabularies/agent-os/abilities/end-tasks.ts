@@ -30,7 +30,7 @@ export function taskCancel(host: AbilityHost) {
 export function taskKill(host: AbilityHost) {
   return defineAbility({
     id: 'task:kill',
-    description: 'Ends a task and its subtasks for good, whatever they are doing.',
+    description: 'Ends a task and its subtasks permanently, in any state.',
     input: z.strictObject({
       ...verbShape,
       reason: reasonSchema.default('killed').describe('Stored with the task. Default: killed.'),

@@ -37,8 +37,8 @@ const querySchema = z.strictObject({
     .describe('`null`, as text or as JSON: not settled. `failed`: any failure, `failed: why`: that one. Default: all.'),
   status: z.enum(taskStatuses).optional().describe('The status.'),
   parentTaskId: taskIdSchema.optional().describe('Only direct subtasks of this task.'),
-  fromTime: time.optional().describe('Created then or later, in epoch milliseconds.'),
-  toTime: time.optional().describe('Created then or earlier, in epoch milliseconds.'),
+  fromTime: time.optional().describe('Only records created at or after this time, in epoch milliseconds.'),
+  toTime: time.optional().describe('Only records created at or before this time, in epoch milliseconds.'),
   limit: limitSchema.default(defaultLimit),
   offset: z.int().min(0).default(0),
 })
@@ -48,7 +48,7 @@ export function ldgTaskQuery(host: AbilityHost) {
   return defineAbility({
     id: 'ldg:task:query',
     access: 'read',
-    description: 'Finds task records, the latest first.',
+    description: 'Finds task records, latest first.',
     input: querySchema,
     output: z.object({ tasks: z.array(taskRecordSchema), total: z.number() }),
     models: false,

@@ -38,7 +38,7 @@ export function taskList(host: AbilityHost) {
   return defineAbility({
     id: 'task:list',
     access: 'read',
-    description: 'Lists tasks, the latest first: all of a status, or the direct subtasks of a task.',
+    description: 'Lists tasks, latest first: all of a status, or the direct subtasks of a task.',
     input: z.strictObject({
       status: statusWordSchema
         .optional()

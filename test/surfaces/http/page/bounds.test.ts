@@ -9,7 +9,7 @@ import { type ErrandServer, type ServeOptions, serve } from '../../../../src/sur
 import { SimulatedClock } from '../../../../src/testing/simulated-clock.ts'
 import { deferred, openEngine } from '../../../engine/world.ts'
 
-const token = 'a-token-that-is-long-enough-for-the-door'
+const token = 'a-token-that-is-long-enough-for-a-test'
 const authorization = `Bearer ${token}`
 
 /** Yields pieces of 64 KiB endlessly, and counts them. */

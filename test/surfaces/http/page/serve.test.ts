@@ -8,7 +8,7 @@ import { type ErrandServer, type ServeOptions, serve } from '../../../../src/sur
 import { hostsAt } from '../../../../src/web/request-guard.ts'
 import { deferred, openEngine, refusalOf } from '../../../engine/world.ts'
 
-const token = 'a-token-that-is-long-enough-for-the-door'
+const token = 'a-token-that-is-long-enough-for-a-test'
 
 async function serving(options: ServeOptions = {}, engine?: Engine): Promise<ErrandServer> {
   const server = await serve(engine ?? (await openEngine()), options)

@@ -11,7 +11,7 @@ import { toResponse } from '../../../../src/web/answer.ts'
 import { tokenCheck } from '../../../../src/web/request-guard.ts'
 import { FetchedRequest, type ServedRequest } from '../../../../src/web/served-request.ts'
 
-const token = 'a-token-that-is-long-enough-for-the-door'
+const token = 'a-token-that-is-long-enough-for-a-test'
 const bearsToken = tokenCheck(token)
 const bearer = { authorization: `Bearer ${token}` }
 const browser = { accept: 'text/html,application/xhtml+xml' }

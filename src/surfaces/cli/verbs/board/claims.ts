@@ -69,7 +69,7 @@ function describe(io: CommandIo, task: BoardTask, flags: { ledger?: string | und
 export const done = defineVerb({
   usage: 'board done N [--as NAME] [--fence N] [--result JSON | RESULT…]',
   help: [
-    'Completes a task, and prints the tasks that it unblocked. A claimed task can only be completed by its owner; a pending task without an owner is started and completed at once. RESULT is a text, --result a JSON value.',
+    'Completes a task, and prints the tasks that it unblocked. A claimed task can only be completed by its owner; a pending task without an owner is started and completed at once. RESULT is text; --result takes a JSON value.',
     '  --as NAME  the owner of the claim; default: ERRAND_AGENT, else ERRAND_OWNER',
     '  --fence N  the number of the claim, as "claim" printed it; required for a claim with a lease',
   ].join('\n'),
@@ -115,7 +115,7 @@ export const release = defineVerb({
 
 export const log = defineVerb({
   usage: 'board log N',
-  help: 'Lists the claims and releases of a task, the oldest first: time, owner, number of the claim, role, source and reason. --json prints one per line.',
+  help: 'Lists the claims and releases of a task, oldest first: time, owner, number of the claim, role, source and reason. --json prints one per line.',
   options: boardOptions,
   positionals: { min: 1, max: 1 },
   run: (io, { values, positionals: [ref = ''] }) =>

@@ -34,7 +34,7 @@ export const send = defineVerb({
 export const inbox = defineVerb({
   usage: 'board inbox [--as NAME] [--keep]',
   help: [
-    'Prints your unread messages, the oldest first, and removes them from your inbox. --json prints one per line.',
+    'Prints your unread messages, oldest first, and removes them from your inbox. --json prints one per line.',
     '  --as NAME  your name; default: ERRAND_AGENT, else ERRAND_OWNER',
     '  --keep     leave them unread',
   ].join('\n'),

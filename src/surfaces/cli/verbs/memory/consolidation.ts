@@ -116,7 +116,7 @@ async function tasksOf(engine: Engine, level: ConsolidationLevel, refs: readonly
 export const history = defineVerb({
   usage: 'memory history [--type T] [--task ID] [--agent A] [--session S] [--branch B] [--limit N]',
   help: [
-    'Lists consolidations and merges and their results, the latest first, with the session in brackets. Entries are never changed. --json prints one per line, with its summary and trigger.',
+    'Lists consolidations and merges and their results, latest first, with the session in brackets. Entries are never changed. --json prints one per line, with its summary and trigger.',
     `  --type T     only this type: ${consolidationTypes.join(', ')}`,
     '  --task ID, --agent A, --session S  only those of this task, agent or session',
     '  --branch B   only those from or to this branch',

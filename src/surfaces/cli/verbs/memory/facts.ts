@@ -16,7 +16,7 @@ import { defineVerb } from '../../verb.ts'
 export const facts = defineVerb({
   usage: 'memory facts [--branch B] [--inherited] [--category C] [--status S] [--limit N]',
   help: [
-    'Lists the facts of a branch, the latest first, with confidence (0 to 1), category and the agent that found them. "disputed" marks a fact that another one contradicts; "errand memory why ID" shows which. --json prints one fact per line.',
+    'Lists the facts of a branch, latest first, with confidence (0 to 1), category and the agent that found them. "disputed" marks a fact that another one contradicts; "errand memory why ID" shows which. --json prints one fact per line.',
     `  --branch B    default: ${mainBranch}, with the lasting facts; "errand memory branches" lists all branches`,
     '  --inherited   include the facts of the branches above',
     '  --category C  only this category: bug_fix, architecture, decision, …',
@@ -84,7 +84,7 @@ export const search = defineVerb({
 
 export const why = defineVerb({
   usage: 'memory why FACT',
-  help: 'Shows the history of a fact, the oldest first: its observations and observers, each change of its confidence, the merges that copied it, the facts that it replaced, that contradict it, or that replaced it. FACT is an id or a unique beginning of one, as "errand memory" lists them.',
+  help: 'Shows the history of a fact, oldest first: its observations and observers, each change of its confidence, the merges that copied it, and the facts that it replaced, that contradict it or that replaced it. FACT is an id or a unique prefix of one, as "errand memory" lists them.',
   positionals: { min: 1, max: 1 },
   run: (io, { values, positionals: [ref = ''] }) =>
     withLedger(io, values, async (engine) => {

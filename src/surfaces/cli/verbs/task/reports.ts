@@ -14,7 +14,7 @@ import { defineVerb } from '../../verb.ts'
 export const teams = defineVerb({
   usage: 'task teams [--status S] [--type T] [--limit N]',
   help: [
-    'Lists the tasks that have a team, the latest first. --json prints one per line.',
+    'Lists the tasks that have a team, latest first. --json prints one per line.',
     `  --status S  only tasks in this state: ${taskStatuses.join(', ')}`,
     '  --type T    only tasks of this type',
     '  --limit N   how many; default 20',
@@ -65,7 +65,7 @@ export const types = defineVerb({
 export const timeline = defineVerb({
   usage: 'task timeline AGENT [--limit N]',
   help: [
-    'Lists the work of an agent on all tasks, the latest first: when it joined, for how long, in which role, and its summary. --json prints one entry per line.',
+    'Lists the work of an agent on all tasks, latest first: when it joined, for how long, in which role, and its summary. --json prints one entry per line.',
     '  --limit N  how many; default 20',
   ].join('\n'),
   options: texts('limit'),

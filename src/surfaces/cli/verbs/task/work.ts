@@ -107,7 +107,7 @@ function notActiveText(task: Task, agentId: string): string {
 export const complete = defineVerb({
   usage: 'task complete ID [--summary TEXT] [--no-merge] [--archive] [--complete-agents] [--require-objectives]',
   help: [
-    'Completes a task that no executor runs. Durable facts of its team (with enough confidence, and of a durable category) are merged into the branch above, the others stay on the branch of the task. For a task that an executor has completed, only the facts are merged. Repeating it changes nothing.',
+    'Completes a task that no executor runs. Durable facts of its team (with enough confidence, and of a durable category) are merged into the branch above; the others stay on the branch of the task. For a task that an executor has completed, only the facts are merged. Repeating it changes nothing.',
     '  --summary TEXT        the result of the task',
     '  --no-merge            leave all facts on the branch of the task',
     '  --archive             close its branches: they can be read, but accept no new facts',
