@@ -42,7 +42,8 @@ function install(): string {
     )
   }
   const installed = found()
-  if (installed === undefined) throw new Error('apt-get installed the package chromium-headless-shell, but no Chromium was found.')
+  if (installed === undefined)
+    throw new Error('apt-get installed the package chromium-headless-shell, but no Chromium was found.')
   return installed
 }
 

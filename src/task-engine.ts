@@ -460,10 +460,7 @@ export class TaskEngine {
 
   #read<R>(ids: readonly string[], query: (tx: Reads) => Op<R>): Promise<R> {
     const scope = this.#caller.taskId
-    return this.#life.read(function* (tx) {
-      if (scope !== undefined) yield* requireWithin(tx, scope, ids)
-      return yield* query(tx)
-    })
+    return this.#life.read(scope === undefined ? query : (tx) => readWithin(tx, scope, ids, query))
   }
 
   async #change<I>(operation: Changing<I>, ref: TaskRef, input: I, claimant = claimTokenOf(ref)): Promise<Task> {
@@ -495,11 +492,18 @@ export class TaskEngine {
 
   #of<R>(ref: TaskRef, query: (tx: Reads, id: string) => Op<R>): Promise<R> {
     const id = idOf(ref)
-    return this.#read([id], function* (tx) {
-      requireTask(yield* tx.task.get(id), id)
-      return yield* query(tx, id)
-    })
+    return this.#read([id], (tx) => readOf(tx, id, query))
   }
+}
+
+function* readWithin<R>(tx: Reads, scope: string, ids: readonly string[], query: (tx: Reads) => Op<R>): Op<R> {
+  yield* requireWithin(tx, scope, ids)
+  return yield* query(tx)
+}
+
+function* readOf<R>(tx: Reads, id: string, query: (tx: Reads, id: string) => Op<R>): Op<R> {
+  requireTask(yield* tx.task.get(id), id)
+  return yield* query(tx, id)
 }
 
 function idOf(ref: TaskRef): string {

@@ -8,6 +8,7 @@ import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Trees } from '../entities/task-trees.ts'
+import type { Op, Reads } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
 import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
 import { nextDue } from '../steps/timers.ts'
@@ -251,9 +252,7 @@ export class Supervisor {
     const { trees } = this
     const own = { instanceId, executors: [...executors.keys()] }
     try {
-      const found = await ledger.read(function* (tx) {
-        return { due: yield* nextDue(tx, own), ready: yield* tx.task.anyReady(free.all, free.named, trees) }
-      })
+      const found = await ledger.read((tx) => whatIsDue(tx, own, free, trees))
       this.#maintenance.arm(found.due)
       if (found.ready) this.#admission.admit()
     } catch (error) {
@@ -289,4 +288,13 @@ export class Supervisor {
     const free = this.isWorking ? Math.max(0, maxConcurrent - used) : 0
     return { slots: { used, free, maxConcurrent }, working: this.isWorking, running }
   }
+}
+
+function* whatIsDue(
+  tx: Reads,
+  own: Parameters<typeof nextDue>[1],
+  free: ReturnType<Admission['freeExecutors']>,
+  trees: Trees | undefined,
+): Op<{ due: number | undefined; ready: boolean }> {
+  return { due: yield* nextDue(tx, own), ready: yield* tx.task.anyReady(free.all, free.named, trees) }
 }

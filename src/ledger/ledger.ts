@@ -29,9 +29,19 @@ export interface Step<R = unknown> {
   decide(tx: Tx): Op<R>
 }
 
-/** A step of this name: `step('pause', function* (tx) { … })`. */
-export function step<R>(name: string, decide: Step<R>['decide']): Step<R> {
-  return { name, decide }
+/**
+ * A step of this name: `step('pause', function* (tx) { … })`. A step that most tasks take has its generator function outside, and passes it
+ * its request: a generator function that is made for each step leaves objects behind that only a collection of the whole heap removes, with
+ * all that they refer to.
+ */
+export function step<R>(name: string, decide: (tx: Tx) => Op<R>): Step<R>
+export function step<R, Request>(name: string, decide: (tx: Tx, request: Request) => Op<R>, request: Request): Step<R>
+export function step<R, Request>(
+  name: string,
+  decide: (tx: Tx, request: Request | undefined) => Op<R>,
+  request?: Request,
+): Step<R> {
+  return { name, decide: (tx) => decide(tx, request) }
 }
 
 export interface TaskFilter {

@@ -59,21 +59,21 @@ interface Room {
 }
 
 /** Starts what may start. Returns these tasks, WORKING, each with its new run. */
-export function admit(request: AdmitRequest): Step<TaskRecord[]> {
-  return step('admit', function* (tx) {
-    const { heads, room } = yield* loadHeads(tx, request)
-    const chosen = choose(heads, room, request)
-    if (chosen.length > 0) yield* renewInstance(tx, request.instance)
-    const started: TaskRecord[] = []
-    const damaged: TaskRecord[] = []
-    for (const task of chosen) {
-      if (unreadableFields(task).length > 0) damaged.push(task)
-      else started.push(yield* startRun(tx, task, request))
-    }
-    // Last, because the end of a damaged task may cancel others.
-    for (const { id } of damaged) yield* failDamaged(tx, id, request)
-    return started
-  })
+export const admit = (request: AdmitRequest): Step<TaskRecord[]> => step('admit', decideAdmission, request)
+
+function* decideAdmission(tx: Tx, request: AdmitRequest): Op<TaskRecord[]> {
+  const { heads, room } = yield* loadHeads(tx, request)
+  const chosen = choose(heads, room, request)
+  if (chosen.length > 0) yield* renewInstance(tx, request.instance)
+  const started: TaskRecord[] = []
+  const damaged: TaskRecord[] = []
+  for (const task of chosen) {
+    if (unreadableFields(task).length > 0) damaged.push(task)
+    else started.push(yield* startRun(tx, task, request))
+  }
+  // Last, because the end of a damaged task may cancel others.
+  for (const { id } of damaged) yield* failDamaged(tx, id, request)
+  return started
 }
 
 /** The definition of a damaged task is not known, so no part of it is run. It fails and frees its slot for others. */

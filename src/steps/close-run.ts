@@ -12,13 +12,13 @@ import type { StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 
 /** Closes the run if it is still open. If it has not ended, it is released first: its task is then ready for another holder. */
-export function closeRun(ref: RunRef, ctx: StepContext): Step<void> {
-  return step('close run', function* (tx) {
-    const task = yield* tx.task.get(ref.taskId)
-    if (task?.run !== ref.run || !task.runOpen) return
-    const ended = task.status === 'working' ? yield* releaseRun(tx, task, 'released', ctx) : task
-    yield* closeEndedRun(tx, { ...ended, crashes: 0 }, ctx)
-  })
+export const closeRun = (ref: RunRef, ctx: StepContext): Step<void> => step('close run', decideClosing, { ref, ctx })
+
+function* decideClosing(tx: Tx, { ref, ctx }: { ref: RunRef; ctx: StepContext }): Op<void> {
+  const task = yield* tx.task.get(ref.taskId)
+  if (task?.run !== ref.run || !task.runOpen) return
+  const ended = task.status === 'working' ? yield* releaseRun(tx, task, 'released', ctx) : task
+  yield* closeEndedRun(tx, { ...ended, crashes: 0 }, ctx)
 }
 
 /** WORKING → WAITING: the task is ready for another holder. */

@@ -50,52 +50,52 @@ export interface CreateRequest extends StepContext {
 }
 
 /** Returns the root of each tree, created or found. */
-export function create(request: CreateRequest): Step<TaskRecord[]> {
+export const create = (request: CreateRequest): Step<TaskRecord[]> => step('create', decideCreation, request)
+
+function* decideCreation(tx: Tx, request: CreateRequest): Op<TaskRecord[]> {
   const drafts = request.trees.flat()
   const own = new Set(drafts.map((draft) => draft.id))
-  return step('create', function* (tx) {
-    for (const { executor, mayRunCommands, runsCommands } of drafts) {
-      if (executor !== null && !mayRunCommands) yield* refuseCommands(tx, executor, runsCommands)
+  for (const { executor, mayRunCommands, runsCommands } of drafts) {
+    if (executor !== null && !mayRunCommands) yield* refuseCommands(tx, executor, runsCommands)
+  }
+  const loaded = yield* loadRelatives(tx, drafts, own, request.by)
+  const insertions: Insertion[] = []
+  for (const tree of request.trees) {
+    for (const insertion of judgeTree(tree, own, loaded, request)) {
+      insertions.push(insertion)
+      // A later tree of the same creation may name the same key.
+      if (insertion.task.key !== null) loaded.keyed.set(insertion.task.key, insertion.task)
     }
-    const loaded = yield* loadRelatives(tx, drafts, own, request.by)
-    const insertions: Insertion[] = []
-    for (const tree of request.trees) {
-      for (const insertion of judgeTree(tree, own, loaded, request)) {
-        insertions.push(insertion)
-        // A later tree of the same creation may name the same key.
-        if (insertion.task.key !== null) loaded.keyed.set(insertion.task.key, insertion.task)
-      }
-    }
-    requireRoom(insertions, loaded, request.treeLimits)
-    const spent = spendBudgets(
-      insertions.map(({ task }) => task),
-      loaded.allowance,
-    )
-    const made = new Set(insertions.map(({ task }) => task.id))
-    for (const { task } of insertions) yield* tx.task.insert(task)
-    const concerned = concernedBy(insertions, loaded)
-    // Edges and events follow all inserts: a task may come after a sibling that was inserted later.
-    const opened: TaskRecord[] = []
-    for (const insertion of insertions) {
-      for (const group of yield* announce(tx, insertion, request)) opened.push(group)
-    }
-    for (const group of opened) yield* noteConcerned(tx, group, concerned)
-    for (const [parentId, children] of addedChildren(insertions)) {
-      if (!made.has(parentId)) yield* tx.task.addChildren(parentId, children)
-    }
-    yield* saveSpent(tx, spent)
-    // A dependency that failed earlier counts as if it failed now.
-    const broken = brokenBlockers(insertions)
-    for (const [blockerId, taskIds] of broken) yield* settleEdges(tx, taskIds, blockerId, request)
-    for (const group of opened) yield* settleBlockers(tx, group, request)
-    yield* settleAll(tx, [], request, concerned)
-    const roots: TaskRecord[] = []
-    for (const [root] of request.trees) {
-      const { id, key } = root as TaskDraft
-      roots.push((yield* made.has(id) ? tx.task.get(id) : tx.task.getByKey(key as string)) as TaskRecord)
-    }
-    return roots
-  })
+  }
+  requireRoom(insertions, loaded, request.treeLimits)
+  const spent = spendBudgets(
+    insertions.map(({ task }) => task),
+    loaded.allowance,
+  )
+  const made = new Set(insertions.map(({ task }) => task.id))
+  for (const { task } of insertions) yield* tx.task.insert(task)
+  const concerned = concernedBy(insertions, loaded)
+  // Edges and events follow all inserts: a task may come after a sibling that was inserted later.
+  const opened: TaskRecord[] = []
+  for (const insertion of insertions) {
+    for (const group of yield* announce(tx, insertion, request)) opened.push(group)
+  }
+  for (const group of opened) yield* noteConcerned(tx, group, concerned)
+  for (const [parentId, children] of addedChildren(insertions)) {
+    if (!made.has(parentId)) yield* tx.task.addChildren(parentId, children)
+  }
+  yield* saveSpent(tx, spent)
+  // A dependency that failed earlier counts as if it failed now.
+  const broken = brokenBlockers(insertions)
+  for (const [blockerId, taskIds] of broken) yield* settleEdges(tx, taskIds, blockerId, request)
+  for (const group of opened) yield* settleBlockers(tx, group, request)
+  yield* settleAll(tx, [], request, concerned)
+  const roots: TaskRecord[] = []
+  for (const [root] of request.trees) {
+    const { id, key } = root as TaskDraft
+    roots.push((yield* made.has(id) ? tx.task.get(id) : tx.task.getByKey(key as string)) as TaskRecord)
+  }
+  return roots
 }
 
 /** A task to insert, with its dependencies. */
@@ -180,10 +180,10 @@ interface AwaitedDraft {
  * to the task that waits for it.
  */
 function* firstCycle(tx: Reads, awaited: readonly AwaitedDraft[]): Op<Loaded['cycle']> {
+  if (awaited.length === 0) return undefined
   const byWaiter = Map.groupBy(awaited, ({ waiter }) => waiter)
-  const reaches = function* (some: readonly AwaitedDraft[], waiters: Iterable<string>): Op<string[] | undefined> {
-    return yield* tx.dependency.path([...new Set(some.flatMap(({ outside }) => outside))], new Set(waiters))
-  }
+  const reaches = (some: readonly AwaitedDraft[], waiters: Iterable<string>) =>
+    tx.dependency.path([...new Set(some.flatMap(({ outside }) => outside))], new Set(waiters))
   if ((yield* reaches(awaited, byWaiter.keys())) === undefined) return undefined
   const suspected = new Set<string>()
   for (const [waiter, some] of byWaiter) if ((yield* reaches(some, [waiter])) !== undefined) suspected.add(waiter)

@@ -59,14 +59,24 @@ export function beginEntry(
   announced = false,
   left: readonly CallRecord[] = [],
 ): Step<void> {
-  return step(`begin ${entry.kind}`, function* (tx) {
-    const task = yield* passFence(tx, entry)
-    const startMessageId = announced ? yield* announceStart(tx, task, entry, ctx) : null
-    yield* tx.call.insert({ ...entry, startMessageId })
-    yield* publishDivergence(tx, task, entry, left, ctx)
-    // A question is published when the run has ended for it (suspend.ts): until then it cannot be answered.
-    if (entry.kind === 'call') yield* publishStart(tx, task, entry, ctx)
-  })
+  return step(`begin ${entry.kind}`, decideBeginning, { entry, ctx, announced, left })
+}
+
+function* decideBeginning(
+  tx: Tx,
+  {
+    entry,
+    ctx,
+    announced,
+    left,
+  }: { entry: NewCall; ctx: StepContext; announced: boolean; left: readonly CallRecord[] },
+): Op<void> {
+  const task = yield* passFence(tx, entry)
+  const startMessageId = announced ? yield* announceStart(tx, task, entry, ctx) : null
+  yield* tx.call.insert({ ...entry, startMessageId })
+  yield* publishDivergence(tx, task, entry, left, ctx)
+  // A question is published when the run has ended for it (suspend.ts): until then it cannot be answered.
+  if (entry.kind === 'call') yield* publishStart(tx, task, entry, ctx)
 }
 
 /** Reports a new entry that was made although completed entries of the journal had not been requested again. */
@@ -126,22 +136,33 @@ export function finishEntry(
   ctx: StepContext,
   announced = false,
 ): Step<void> {
+  return step('finish call', decideFinish, { ref, callId, name, outcome, ctx, announced })
+}
+
+interface FinishRequest {
+  ref: RunRef
+  callId: string
+  name: string
+  outcome: EntryOutcome
+  ctx: StepContext
+  announced: boolean
+}
+
+function* decideFinish(tx: Tx, { ref, callId, name, outcome, ctx, announced }: FinishRequest): Op<void> {
   const status: CallStatus = outcome.ok ? 'completed' : 'failed'
   const came = outcome.ok ? { result: outcome.result, error: null } : { result: null, error: outcome.error }
-  return step('finish call', function* (tx) {
-    // Nearly every call ends in its live run, without a line about its start: neither its row nor that of its task is read.
-    const live = announced ? undefined : yield* tx.call.liveTask(ref.taskId, ref.run)
-    if (live !== undefined) {
-      const ended = { id: callId, taskId: live.id, kind: 'call' as const, name, status, ...came, updatedAt: ctx.at }
-      const event = outcomeEvent(ctx, live, ended)
-      if (yield* tx.call.end(ended)) return yield* tx.event.append(event)
-    }
-    const recorded = yield* tx.call.get(callId)
-    if (recorded?.status === status && recorded.updatedAt === ctx.at) return
-    const task = yield* loadOpenRun(tx, ref)
-    const call = yield* loadOpenEntry(tx, ref, callId)
-    yield* endEntry(tx, task, { ...call, status, ...came }, ctx)
-  })
+  // Nearly every call ends in its live run, without a line about its start: neither its row nor that of its task is read.
+  const live = announced ? undefined : yield* tx.call.liveTask(ref.taskId, ref.run)
+  if (live !== undefined) {
+    const ended = { id: callId, taskId: live.id, kind: 'call' as const, name, status, ...came, updatedAt: ctx.at }
+    const event = outcomeEvent(ctx, live, ended)
+    if (yield* tx.call.end(ended)) return yield* tx.event.append(event)
+  }
+  const recorded = yield* tx.call.get(callId)
+  if (recorded?.status === status && recorded.updatedAt === ctx.at) return
+  const task = yield* loadOpenRun(tx, ref)
+  const call = yield* loadOpenEntry(tx, ref, callId)
+  yield* endEntry(tx, task, { ...call, status, ...came }, ctx)
 }
 
 /** Returns the task of a run that is not closed; it may be ending. Few columns of it while the run is live. */
@@ -169,15 +190,20 @@ export function appendMessage(
   calls: readonly NewCall[],
   ctx: StepContext,
 ): Step<CallRecord[]> {
-  return step('append message', function* (tx) {
-    const task = yield* passFence(tx, ref)
-    yield* writeMessage(tx, task, message, ctx)
-    yield* observeAnswer(tx, task, message, ctx)
-    for (const call of calls) yield* tx.call.insert(call)
-    const stored: CallRecord[] = []
-    for (const { id } of calls) stored.push((yield* tx.call.get(id)) as CallRecord)
-    return stored
-  })
+  return step('append message', decideAppending, { ref, message, calls, ctx })
+}
+
+function* decideAppending(
+  tx: Tx,
+  { ref, message, calls, ctx }: { ref: RunRef; message: NewMessage; calls: readonly NewCall[]; ctx: StepContext },
+): Op<CallRecord[]> {
+  const task = yield* passFence(tx, ref)
+  yield* writeMessage(tx, task, message, ctx)
+  yield* observeAnswer(tx, task, message, ctx)
+  for (const call of calls) yield* tx.call.insert(call)
+  const stored: CallRecord[] = []
+  for (const { id } of calls) stored.push((yield* tx.call.get(id)) as CallRecord)
+  return stored
 }
 
 /** Records that a try of a model step failed. It is neither a message nor a call, but people need to see it. */
@@ -190,10 +216,12 @@ export function recordModelFailure(ref: RunRef, failure: ModelFailure, ctx: Step
 
 /** Saves a batch of output. */
 export function writeOutput(ref: RunRef, text: string, ctx: StepContext): Step<void> {
-  return step('write output', function* (tx) {
-    const task = yield* passOpenFence(tx, ref)
-    yield* tx.event.append(eventOf(ctx, 'output.written', task, { text, run: ref.run }))
-  })
+  return step('write output', decideOutput, { ref, text, ctx })
+}
+
+function* decideOutput(tx: Tx, { ref, text, ctx }: { ref: RunRef; text: string; ctx: StepContext }): Op<void> {
+  const task = yield* passOpenFence(tx, ref)
+  yield* tx.event.append(eventOf(ctx, 'output.written', task, { text, run: ref.run }))
 }
 
 export function reportProgress(ref: RunRef, fraction: number, note: string | null, ctx: StepContext): Step<void> {

@@ -32,23 +32,23 @@ export interface SettleRunRequest extends StepContext, RunRef {
 }
 
 /** Returns whether the run is still open: it had ended before, or a call is in flight. `closeRun` closes it then. */
-export function settleRun(request: SettleRunRequest): Step<boolean> {
+export const settleRun = (request: SettleRunRequest): Step<boolean> => step('settle run', decideSettling, request)
+
+function* decideSettling(tx: Tx, request: SettleRunRequest): Op<boolean> {
   const { taskId, run, outcome, journaled, diverged } = request
-  return step('settle run', function* (tx) {
-    const task = yield* tx.task.get(taskId)
-    // The run had ended before: the outcome of its executor is ignored.
-    if (task?.run !== run || task.status !== 'working') return true
-    const inFlight = journaled ? (yield* tx.call.open(taskId)).filter(isInFlight).map(({ name }) => name) : []
-    const edge: Edge = {
-      set: { crashes: 0 },
-      data: { attempt: task.attempt, ...(inFlight.length > 0 && outcome.kind === 'returned' ? { inFlight } : {}) },
-      settling: { closed: inFlight.length === 0, journaled },
-      ...(diverged.length > 0 && { cause: { type: 'task.diverged', data: () => ({ run, entries: diverged }) } }),
-    }
-    if (outcome.kind === 'returned') return (yield* settleReturned(tx, task, outcome.result, edge, request)).runOpen
-    if (request.readThrough !== null) yield* announceFailure(tx, task, outcome.error, request)
-    return (yield* failAttempt(tx, task, outcome, edge, request)).runOpen
-  })
+  const task = yield* tx.task.get(taskId)
+  // The run had ended before: the outcome of its executor is ignored.
+  if (task?.run !== run || task.status !== 'working') return true
+  const inFlight = journaled ? (yield* tx.call.open(taskId)).filter(isInFlight).map(({ name }) => name) : []
+  const edge: Edge = {
+    set: { crashes: 0 },
+    data: { attempt: task.attempt, ...(inFlight.length > 0 && outcome.kind === 'returned' ? { inFlight } : {}) },
+    settling: { closed: inFlight.length === 0, journaled },
+    ...(diverged.length > 0 && { cause: { type: 'task.diverged', data: () => ({ run, entries: diverged }) } }),
+  }
+  if (outcome.kind === 'returned') return (yield* settleReturned(tx, task, outcome.result, edge, request)).runOpen
+  if (request.readThrough !== null) yield* announceFailure(tx, task, outcome.error, request)
+  return (yield* failAttempt(tx, task, outcome, edge, request)).runOpen
 }
 
 function* settleReturned(
