@@ -4,7 +4,8 @@ import { ErrandError } from '../core/errors.ts'
 import { type BoardRef, type BoardTask, boardStatusOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { ClaimFilter, Op, Reads, Tx } from '../ledger/ledger.ts'
-import { claim } from '../steps/claim.ts'
+import { type ClaimRequest, claim } from '../steps/claim.ts'
+import { claimSearching } from '../steps/claim-search.ts'
 import { requireWithin } from '../steps/conditions.ts'
 import type { StepContext } from '../steps/step-context.ts'
 import { bindWorkspace } from './board-fields.ts'
@@ -45,14 +46,21 @@ export function claimOnBoard(
 
 /** Claims the best available task: highest priority, then oldest. Resolves to null when there is none. */
 export function claimNext(host: BoardHost, target: BoardTarget, next: NextClaim): Promise<BoardTask | null> {
-  return changeBoard(host, target, 'claim next on board', (tx, ctx) => claimBest(tx, target, next, ctx))
+  return claimSearching(host, (among) =>
+    changeBoard(host, target, 'claim next on board', (tx, ctx) => claimBest(tx, target, { ...next, among }, ctx)),
+  )
 }
 
-/** `claimNext` as a part of another step. */
-export function* claimBest(tx: Tx, target: BoardTarget, next: NextClaim, ctx: StepContext): Op<BoardTask | null> {
+/** `claimNext` as a part of another step. @throws what `claimSearching` catches */
+export function* claimBest(
+  tx: Tx,
+  target: BoardTarget,
+  next: NextClaim & Pick<ClaimRequest, 'among'>,
+  ctx: StepContext,
+): Op<BoardTask | null> {
   const filter = yield* claimFilterOf(tx, target, next)
-  const { leaseMs, source, workspace } = next
-  const task = yield* claim({ ...ctx, ...filter, taskId: null, owner: next.as, leaseMs, source }).decide(tx)
+  const { leaseMs, source, workspace, among } = next
+  const task = yield* claim({ ...ctx, ...filter, taskId: null, owner: next.as, leaseMs, source, among }).decide(tx)
   if (task === null) return null
   if (workspace !== undefined) yield* bindWorkspace(tx, target, task, workspace, ctx)
   return yield* viewTask(tx, target.board, task)

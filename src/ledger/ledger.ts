@@ -138,8 +138,11 @@ export interface Reads extends MemoryReads {
     lanes(executor: string, max?: number, only?: ReadyFilter): Op<string[]>
     /** Open runs in a lane. */
     openInLane(lane: string): Op<number>
-    /** The best task that may be claimed: highest priority, then oldest. */
-    claimable(claim: ClaimFilter): Op<TaskRecord | undefined>
+    /**
+     * The best tasks that may be claimed, at most `limit` (default 1): highest priority, then oldest. Undefined if more than `most` claimable
+     * tasks for a role and an owner would have to be looked at; default: all may be.
+     */
+    claimable(claim: ClaimFilter, limit?: number, most?: number): Op<TaskRecord[] | undefined>
     /** Tasks whose lease is over at `now`. */
     lapsed(now: number, limit: number): Op<TaskRecord[]>
     /** Tasks that are not settled and whose deadline is over at `now`. */

@@ -9,6 +9,7 @@ import { isByHand, obstacleOf } from '../machines/readiness.ts'
 import { requireTransition } from '../machines/task-machine.ts'
 import { renewed } from '../machines/task-transition.ts'
 import { amend } from './amend.ts'
+import { searchNeeded } from './claim-search.ts'
 import { blocked, loadTask, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 import { endRest } from './wait.ts'
@@ -21,10 +22,14 @@ export interface ClaimRequest extends StepContext, ClaimFilter {
   leaseMs: number | undefined
   /** The surface through which the claim came. */
   source: string
+  /** The tasks that a search has found; undefined: no search was made. */
+  among?: readonly string[] | undefined
 }
 
 /** The maximum of leases and timers that one claim closes. The next claim, or the timer of a working engine, closes the rest. */
 const maxOverdue = 200
+/** The maximum of claimable tasks that a step looks at. */
+const maxLookedAt = 2_000
 
 /**
  * Returns the task as this claim left it, or null when none is claimable. The task is not read again after the commit: another client may
@@ -39,8 +44,8 @@ export function claim(request: ClaimRequest): Step<TaskRecord | null> {
       yield* endIfOver(tx, named, request)
       yield* requireClaimable(tx, yield* loadTask(tx, named.id), request)
     }
-    yield* closeOverdue(tx, request)
-    const from = yield* named === undefined ? tx.task.claimable(request) : loadTask(tx, named.id)
+    const freed = yield* closeOverdue(tx, request)
+    const from = yield* named === undefined ? findBest(tx, request, freed) : loadTask(tx, named.id)
     if (from === undefined) return null
     const claimed = { owner, role: request.role ?? null, source }
     yield* transition(tx, from, wayToWorking[from.status] as 'start' | 'unblock', request, {
@@ -53,11 +58,36 @@ export function claim(request: ClaimRequest): Step<TaskRecord | null> {
   })
 }
 
-/** Ends claims whose lease is over, and frees tasks whose `notBefore` has passed while no engine worked. */
-function* closeOverdue(tx: Tx, ctx: StepContext): Op<void> {
+/**
+ * The best claimable task, or the best of those that a search has found.
+ * @throws SearchNeeded
+ */
+function* findBest(tx: Reads, request: ClaimRequest, freed: readonly string[]): Op<TaskRecord | undefined> {
+  const { among } = request
+  if (among === undefined) {
+    const [best] = (yield* tx.task.claimable(request, 1, maxLookedAt)) ?? searchNeeded(request)
+    return best
+  }
+  const found: TaskRecord[] = []
+  for (const id of [...among, ...freed]) {
+    const task = yield* tx.task.get(id)
+    if (task?.claimable === true && meets(task, request) && (yield* isBelow(tx, id, request.below))) found.push(task)
+  }
+  // Other claims took them all: there may be more.
+  if (found.length === 0 && among.length > 0) return searchNeeded(request)
+  return found.sort((a, b) => b.priority - a.priority || a.seq - b.seq)[0]
+}
+
+function* isBelow(tx: Reads, id: string, root: string | undefined): Op<boolean> {
+  return root === undefined || (yield* tx.task.ancestors(id)).some((above) => above.id === root)
+}
+
+/** Ends claims whose lease is over, and frees tasks whose `notBefore` has passed while no engine worked. Returns their ids. */
+function* closeOverdue(tx: Tx, ctx: StepContext): Op<string[]> {
   const overdue = yield* tx.task.lapsed(ctx.at, maxOverdue)
   overdue.push(...(yield* tx.task.due(ctx.at, maxOverdue)).filter((task) => task.leaseUntil === null))
   for (const task of overdue) yield* endIfOver(tx, task, ctx)
+  return overdue.map(({ id }) => id)
 }
 
 /** The time ends it, not the claimant: its events record no requester. */

@@ -4,6 +4,7 @@ import { claimOptionsSchema } from '../../api/options.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Task } from '../../entities/task.ts'
 import { claim } from '../../steps/claim.ts'
+import { claimSearching } from '../../steps/claim-search.ts'
 import { within } from '../../steps/conditions.ts'
 import { requestedBy, type StepContext } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -50,8 +51,10 @@ export async function claimTask(
   ctx: StepContext,
 ): Promise<Task | null> {
   const named = options.taskId ?? options.parentId ?? 'the best of all tasks'
-  const step = claim({ ...requestedBy(ctx, caller), leaseMs: undefined, ...options })
-  const claimed = await host.step(within(step, caller.taskId ?? null, [named]))
+  const claimed = await claimSearching(host, (among) => {
+    const step = claim({ ...requestedBy(ctx, caller), leaseMs: undefined, ...options, among })
+    return host.step(within(step, caller.taskId ?? null, [named]))
+  })
   // Not re-read: by then the task may have another owner.
   return claimed === null ? null : ((await host.views([claimed]))[0] as Task)
 }

@@ -5,6 +5,7 @@ import { readForProgram } from '../../bus/reader.ts'
 import { rest } from '../../core/signals.ts'
 import type { BoardTask } from '../../entities/board.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
+import { claimSearching } from '../../steps/claim-search.ts'
 import type { BoardTarget, TeamHost } from '../board-host.ts'
 import { claimBest, claimFilterOf, type NextClaim } from '../claim-task.ts'
 import { releaseOnBoard } from '../hold-task.ts'
@@ -73,13 +74,15 @@ async function takeWork(
 ): Promise<AwaitedWork | null> {
   const { at } = await host.stepContext()
   if (!(await host.read((tx) => hasWork(tx, target, wanted, at)))) return null
-  return changeBoard(host, target, 'take work', function* (tx, ctx): Op<AwaitedWork | null> {
-    if (signal.aborted) return null
-    const inbox = yield* takeMail(tx, target.board, wanted.as, mailBatchSize, ctx.at)
-    if (inbox.mail.length > 0) return { kind: 'mail', ...inbox }
-    const task = yield* claimBest(tx, target, wanted, ctx)
-    return task === null ? null : { kind: 'task', task }
-  })
+  return claimSearching(host, (among) =>
+    changeBoard(host, target, 'take work', function* (tx, ctx): Op<AwaitedWork | null> {
+      if (signal.aborted) return null
+      const inbox = yield* takeMail(tx, target.board, wanted.as, mailBatchSize, ctx.at)
+      if (inbox.mail.length > 0) return { kind: 'mail', ...inbox }
+      const task = yield* claimBest(tx, target, { ...wanted, among }, ctx)
+      return task === null ? null : { kind: 'task', task }
+    }),
+  )
 }
 
 /** Releases a task whose caller left while it was being claimed: for the program, because reads of the request end with it. */
@@ -91,7 +94,7 @@ async function giveBack(host: TeamHost, target: BoardTarget, { taskId, fence }: 
 function* hasWork(tx: Reads, target: BoardTarget, wanted: NextClaim, at: number): Op<boolean> {
   return (
     (yield* tx.mail.unread(target.board, wanted.as, 1)).length > 0 ||
-    (yield* tx.task.claimable(yield* claimFilterOf(tx, target, wanted))) !== undefined ||
+    (yield* tx.task.claimable(yield* claimFilterOf(tx, target, wanted)))?.length === 1 ||
     (yield* tx.task.lapsed(at, 1)).length > 0 ||
     (yield* tx.task.due(at, 1)).length > 0
   )

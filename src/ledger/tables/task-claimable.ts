@@ -1,17 +1,18 @@
-// The best task that a claim may take. Tasks that are meant for a role or an owner are apart in the index, each kind in the order of claims,
+// The best tasks that a claim may take. Tasks that are meant for a role or an owner are apart in the index, each kind in the order of claims,
 // so that a claim reads none that is meant for another one.
 import type { TaskRecord } from '../../entities/task.ts'
 import { statementsOf } from '../columns.ts'
 import type { ClaimFilter, Op, Reads } from '../ledger.ts'
-import { numberOf, queryRows, type RawSql, type Statement, type StatementCompiler, sql } from '../statement.ts'
+import { numberOf, queryRows, type RawSql, type Statement, type StatementCompiler, sliced, sql } from '../statement.ts'
 import { liesIn } from './task-ancestors.ts'
-import { byPriority, type Match } from './task-reader.ts'
+import { allOf } from './task-matches.ts'
+import { byPriority, type Match, readInOrder } from './task-reader.ts'
 import { countOfBelow, hasTag, tasks, withBelow } from './task-row.ts'
 
 /** A family of at most so many tasks is read whole. */
 const maxFamily = 1_000
-/** The maximum of claimable tasks that one statement reads. */
-const maxCandidatesRead = 5_000
+/** How many claimable tasks one statement reads: at first few, because most claims take one of the first tasks. */
+const pageSizes = [50, 1_000] as const
 
 /** For whom tasks are meant: a role and an owner, or null for anyone. */
 interface Assignment {
@@ -23,6 +24,7 @@ interface Assignment {
 interface Candidate extends Match {
   id: string
   parentId: string | null
+  isMatch: number
 }
 
 export function createClaimable(compiler: StatementCompiler, selectById: Statement): Reads['task']['claimable'] {
@@ -34,56 +36,78 @@ export function createClaimable(compiler: StatementCompiler, selectById: Stateme
   )
   const selectFirst = firstStatements(compiler)
   const isAbove = (root: string) => (task: TaskRecord) => task.id === root
+  const hasTags = ({ tags = [] }: ClaimFilter): RawSql[] => tags.map((tag) => hasTag(dialect, tag))
 
-  function* best(conditions: readonly RawSql[]): Op<TaskRecord | undefined> {
-    const query = inOrderOfClaims(tasks.columns(), conditions, 1)
-    return (yield* tasks.query({ compile: () => query.compile(dialect.db) as never }))[0]
+  /** The best tasks of a family. */
+  function* bestOf(family: RawSql, claim: ClaimFilter, limit: number): Op<TaskRecord[]> {
+    // `+` prevents the use of the index on claimable tasks, which contains those of other families.
+    const conditions = [family, sql`+claimable = 1`, isFor(claim), ...hasTags(claim)]
+    const query = sql`select ${tasks.columns()} from task where ${allOf(conditions)}
+      order by priority desc, seq asc limit ${limit}`
+    return yield* tasks.query({ compile: () => query.compile(dialect.db) as never })
   }
 
-  /** The best task with an assignment that meets the conditions and is below a root, which may have the whole ledger below it. */
-  function* bestBelow(root: string, conditions: readonly RawSql[]): Op<TaskRecord | undefined> {
+  /** The best tasks with an assignment; undefined if more than `most` would have to be looked at. */
+  function* walk(
+    assignment: Assignment,
+    claim: ClaimFilter,
+    limit: number,
+    most: number,
+  ): Op<TaskRecord[] | undefined> {
+    const { parentId, below: root } = claim
+    const isMatch = allOf([
+      parentId === undefined ? sql`1 = 1` : sql`coalesce(parent_id, '') = ${parentId}`,
+      ...hasTags(claim),
+    ])
     const known = new Map<string, boolean>()
-    for (let last: Candidate | undefined; ; ) {
-      const columns = sql`id, seq, priority, parent_id as "parentId"`
-      const query = inOrderOfClaims(
-        columns,
-        last === undefined ? conditions : [...conditions, isBehind(last)],
-        maxCandidatesRead,
-      )
-      const page: Candidate[] = yield* queryRows<Candidate>(query.compile(dialect.db))
-      for (const { id, parentId } of page)
-        if (yield* liesIn(selectById, parentId, isAbove(root), known)) return yield* tasks.one(selectById, { id })
-      last = page.at(-1)
-      if (page.length < maxCandidatesRead) return undefined
-    }
+    const found: TaskRecord[] = []
+    let left = most
+    let isOver = true
+    yield* readInOrder<Candidate>(
+      pageSizes,
+      undefined,
+      (position, size) => {
+        const query = sql`select id, seq, priority, parent_id as "parentId", case when ${isMatch} then 1 else 0 end as "isMatch"
+          from task where ${isExactlyFor(assignment)} and ${position} order by priority desc, seq asc limit ${size}`
+        return sliced(queryRows<Candidate>(query.compile(dialect.db)))
+      },
+      function* (page) {
+        for (const each of page) {
+          // All children of a task are below the same tasks.
+          const isBelow = root === undefined || parentId !== undefined
+          if (each.isMatch === 0 || !(isBelow || (yield* liesIn(selectById, each.parentId, isAbove(root), known))))
+            continue
+          found.push((yield* tasks.one(selectById, { id: each.id })) as TaskRecord)
+          if (found.length === limit) return false
+        }
+        left -= page.length
+        isOver = left > 0
+        return isOver
+      },
+    )
+    return isOver ? found : undefined
   }
 
-  return function* claimable({ parentId, below, tags = [], ...claimant }) {
-    const tagged = tags.map((tag) => hasTag(dialect, tag))
-    // All children of a task are below the same tasks.
+  return function* claimable(claim, limit = 1, most = Number.POSITIVE_INFINITY) {
+    const { parentId, below, tags = [] } = claim
     const isOutside =
       parentId !== undefined && below !== undefined && !(yield* liesIn(selectById, parentId, isAbove(below), new Map()))
-    if (isOutside) return undefined
-    const root = parentId === undefined ? below : undefined
-    // `+` prevents the use of the index on claimable tasks, which contains those of other families.
-    const inFamily = [sql`+claimable = 1`, isFor(claimant), ...tagged]
+    if (isOutside) return []
     if (parentId !== undefined && (yield* numberOf(countChildren, { parent: parentId })) <= maxFamily)
-      return yield* best([sql`parent_id = ${parentId}`, ...inFamily])
+      return yield* bestOf(sql`parent_id = ${parentId}`, claim, limit)
+    const root = parentId === undefined ? below : undefined
     if (root !== undefined && (yield* numberOf(countBelow, { root })) <= maxFamily)
-      return yield* best([sql`id in (${withBelow(root)} select id from below)`, ...inFamily])
-    const others = [...(parentId === undefined ? [] : [sql`coalesce(parent_id, '') = ${parentId}`]), ...tagged]
+      return yield* bestOf(sql`id in (${withBelow(root)} select id from below)`, claim, limit)
+    const isAny = parentId === undefined && below === undefined && tags.length === 0
     const found: TaskRecord[] = []
-    for (const assignment of assignmentsOf(claimant)) {
-      const conditions = [isExactlyFor(assignment), ...others]
-      const first =
-        root !== undefined
-          ? yield* bestBelow(root, conditions)
-          : others.length > 0
-            ? yield* best(conditions)
-            : yield* tasks.one(selectFirst(assignment), assignment)
-      if (first !== undefined) found.push(first)
+    for (const assignment of assignmentsOf(claim)) {
+      const best = isAny
+        ? yield* tasks.list(selectFirst(assignment), { ...assignment, limit })
+        : yield* walk(assignment, claim, limit, most)
+      if (best === undefined) return undefined
+      found.push(...best)
     }
-    return found.sort(byPriority)[0]
+    return found.sort(byPriority).slice(0, limit)
   }
 }
 
@@ -93,7 +117,7 @@ function assignmentsOf({ role, owner }: ClaimFilter): Assignment[] {
   return roles.flatMap((each) => owners.map((whose) => ({ role: each, owner: whose })))
 }
 
-/** Statements on the first task of an assignment. */
+/** Statements on the first tasks of an assignment. */
 function firstStatements(compiler: StatementCompiler) {
   const { select } = statementsOf(compiler, tasks)
   const first = (role: 'is null' | '= ?', owner: 'is null' | '= ?') =>
@@ -101,7 +125,11 @@ function firstStatements(compiler: StatementCompiler) {
       const forRole = role === 'is null' ? task.where('role', 'is', null) : task.where('role', '=', hole('role'))
       const forOwner =
         owner === 'is null' ? forRole.where('owner', 'is', null) : forRole.where('owner', '=', hole('owner'))
-      return forOwner.where(sql<boolean>`claimable = 1`).orderBy('priority', 'desc').orderBy('seq', 'asc').limit(1)
+      return forOwner
+        .where(sql<boolean>`claimable = 1`)
+        .orderBy('priority', 'desc')
+        .orderBy('seq', 'asc')
+        .limit(hole('limit'))
     })
   const forAnyone = first('is null', 'is null')
   const forOwner = first('is null', '= ?')
@@ -121,14 +149,4 @@ function isExactlyFor({ role, owner }: Assignment): RawSql {
 function isFor({ role, owner }: ClaimFilter): RawSql {
   return sql`${role === undefined ? sql`role is null` : sql`(role is null or role = ${role})`}
     and ${owner === undefined ? sql`owner is null` : sql`(owner is null or owner = ${owner})`}`
-}
-
-function inOrderOfClaims(columns: RawSql, conditions: readonly RawSql[], limit: number): RawSql {
-  return sql`select ${columns} from task where ${sql.join([...conditions], sql` and `)}
-    order by priority desc, seq asc limit ${limit}`
-}
-
-/** The first condition lets the index begin at the tasks of this priority. */
-function isBehind({ priority, seq }: Candidate): RawSql {
-  return sql`priority <= ${priority} and (priority < ${priority} or seq > ${seq})`
 }

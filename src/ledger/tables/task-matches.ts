@@ -4,7 +4,7 @@ import type { Op, TaskFilter } from '../ledger.ts'
 import { column, type RawSql, row, type StatementCompiler, sliced, sql } from '../statement.ts'
 import { beginsWith, conditionsOf, isAmong, isOneOf } from './task-conditions.ts'
 import type { TaskFamilies } from './task-families.ts'
-import { type Match, maxRowsRead, type Part, type TaskReader } from './task-reader.ts'
+import { type Match, maxRowsRead, type Part, readInOrder, type TaskReader } from './task-reader.ts'
 
 /** The maximum of bytes of text that one statement searches, unless a single task has more. */
 const maxBytesSearched = 1024 * 1024
@@ -96,26 +96,21 @@ export class TaskMatches {
     const found: Match[] = []
     for (const status of filter.statuses ?? taskStatuses) {
       const enough = found.length + limit
-      let last = after
-      let isWithin = after !== undefined
-      for (let more = true; more; ) {
-        const position = this.#positionAfter(last, isWithin)
-        const page = yield* this.#reader.query<Match & { isMatch: number }>(sql`
-          select seq, priority, case when ${matching} then 1 else 0 end as "isMatch" from task
-          where status = ${status} and ${position} order by priority desc, seq asc limit ${size}`)
-        for (const { seq, priority, isMatch } of page) if (isMatch === 1) found.push({ seq: Number(seq), priority })
-        // First the rest of this priority, then the lower ones.
-        more = found.length < enough && (isWithin || page.length === size)
-        isWithin = page.length === size
-        last = page.at(-1) ?? last
-      }
+      yield* readInOrder<Match & { isMatch: number }>(
+        [size, size],
+        after,
+        (position) =>
+          this.#reader.query(sql`
+            select seq, priority, case when ${matching} then 1 else 0 end as "isMatch" from task
+            where status = ${status} and ${position} order by priority desc, seq asc limit ${size}`),
+        // biome-ignore lint/correctness/useYield: the answer needs no read
+        function* (page) {
+          for (const { seq, priority, isMatch } of page) if (isMatch === 1) found.push({ seq: Number(seq), priority })
+          return found.length < enough
+        },
+      )
     }
     return found
-  }
-
-  #positionAfter(last: Match | undefined, isWithin: boolean): RawSql {
-    if (last === undefined) return sql`1 = 1`
-    return isWithin ? sql`priority = ${last.priority} and seq > ${last.seq}` : sql`priority < ${last.priority}`
   }
 
   /** The matches that hold all words. Searched by one word in one piece of text at a time, so that no statement takes long. */

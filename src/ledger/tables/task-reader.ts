@@ -30,6 +30,34 @@ export function byPriority(a: Match, b: Match): number {
   return b.priority - a.priority || Number(a.seq) - Number(b.seq)
 }
 
+/**
+ * Reads the rows after a match, by priority and age, in pages that an index has in order: first the rest of its priority, then the lower
+ * ones.
+ * @param sizes the size of the first page and of the others
+ * @param take receives a page, and returns whether another one is wanted
+ */
+export function* readInOrder<T extends Match>(
+  sizes: readonly [number, number],
+  after: Match | undefined,
+  read: (position: RawSql, size: number) => Op<T[]>,
+  take: (page: readonly T[]) => Op<boolean>,
+): Op<void> {
+  let [size] = sizes
+  let last = after
+  let isWithin = after !== undefined
+  for (let more = true; more; size = sizes[1]) {
+    const page = yield* read(positionAfter(last, isWithin), size)
+    more = (yield* take(page)) && (isWithin || page.length === size)
+    isWithin = page.length === size
+    last = page.at(-1) ?? last
+  }
+}
+
+function positionAfter(last: Match | undefined, isWithin: boolean): RawSql {
+  if (last === undefined) return sql`1 = 1`
+  return isWithin ? sql`priority = ${last.priority} and seq > ${last.seq}` : sql`priority < ${last.priority}`
+}
+
 /** A part of the table: these tasks, or those beyond one `seq` up to another. */
 export type Part = { seqs: readonly number[] } | { beyond: number; upTo: number }
 

@@ -18,7 +18,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
           yield* add('taken', { priority: 9, claimable: false })
           yield* add('odd', { priority: -1, tags: [`it's "b"`, 'c%'], role: 'odd' })
         })
-        const best = async (filter: object) => (await ledger.read((tx) => tx.task.claimable(filter)))?.id
+        const best = async (filter: object) => (await ledger.read((tx) => tx.task.claimable(filter)))?.[0]?.id
         expect(await best({})).toBe('young')
         expect(await best({ role: 'critic' })).toBe('urgent')
         expect(await best({ role: 'writer' })).toBe('young')
@@ -43,7 +43,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
         yield* add('bobs', { owner: "bob's", parentId: 'root', priority: 9 })
         yield* add('beside', { priority: 1 })
       })
-      const best = async (filter: object) => (await ledger.read((tx) => tx.task.claimable(filter)))?.id
+      const best = async (filter: object) => (await ledger.read((tx) => tx.task.claimable(filter)))?.[0]?.id
       expect(await best({})).toBe('beside')
       expect(await best({ owner: 'ann' })).toBe('anns')
       expect(await best({ owner: "bob's" })).toBe('bobs')
@@ -68,7 +68,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(taskRow({ id: 'next', claimable: true, parentId: 'root', priority: 1 }))
         yield* tx.task.insert(taskRow({ id: 'reviewed', claimable: true, parentId: 'middle', role: 'critic' }))
       })
-      const best = async (filter: object) => (await ledger.read((tx) => tx.task.claimable(filter)))?.id
+      const best = async (filter: object) => (await ledger.read((tx) => tx.task.claimable(filter)))?.[0]?.id
       expect(await best({ below: 'root' })).toBe('best')
       expect(await best({ below: 'root', owner: 'ann' })).toBe('anns')
       expect(await best({ below: 'root', parentId: 'root' })).toBe('next')
@@ -83,7 +83,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
     proves('a task is found by tags of any characters, and not by a part of a tag', async (ledger) => {
       const tags = ['a "quoted" tag', 'back\\slash', 'two\nlines', 'Größe 📏', '100%', '"', '']
       await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'tagged', claimable: true, tags })))
-      const found = async (...tags: string[]) => (await ledger.read((tx) => tx.task.claimable({ tags })))?.id
+      const found = async (...tags: string[]) => (await ledger.read((tx) => tx.task.claimable({ tags })))?.[0]?.id
       for (const tag of tags) expect([tag, await found(tag)]).toEqual([tag, 'tagged'])
       expect(await found(...tags)).toBe('tagged')
       for (const tag of ['quoted', 'a', 'größe 📏', 'two', ',', '","', '[', 'back']) {

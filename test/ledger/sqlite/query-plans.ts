@@ -3,7 +3,7 @@
 import type { Connection } from '../../../src/ledger/dialects/sqlite/connection.ts'
 
 /** The tables that grow with the work. */
-const growing = ['task', 'event', 'call', 'run', 'dependency']
+const growing = ['task', 'event', 'call', 'run', 'dependency', 'message', 'board_task']
 
 /** Few rows have the same value of these columns. */
 const identifying = ['rowid', 'id', 'key', 'task_id', 'parent_id', 'blocker_id', 'call_id']

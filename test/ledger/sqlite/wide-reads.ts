@@ -13,7 +13,7 @@ const queues: Array<[indexes: string, why: string]> = [
   ['task_ready|task_ready_in_lanes|task_suspected', 'The heads of the ready tasks of one executor.'],
   [
     'task_claimable',
-    'The first claimable task for a role and an owner. Tags, and a parent of many, are compared on the way.',
+    'The first claimable tasks for a role and an owner, and pages of them where tags or a family are compared.',
   ],
   ['task_timer|task_lease|task_deadline|call_timer|run_timer', 'What is due first, or up to now and a limit.'],
   ['task_settled_root', 'The roots that settled first, up to a limit.'],
