@@ -3,7 +3,16 @@
 import type { TaskRecord } from '../../entities/task.ts'
 import { statementsOf } from '../columns.ts'
 import type { ClaimFilter, Op, Reads } from '../ledger.ts'
-import { numberOf, queryRows, type RawSql, type Statement, type StatementCompiler, sliced, sql } from '../statement.ts'
+import {
+  type Dialect,
+  numberOf,
+  queryRows,
+  type RawSql,
+  type Statement,
+  type StatementCompiler,
+  sliced,
+  sql,
+} from '../statement.ts'
 import { liesIn } from './task-ancestors.ts'
 import { allOf } from './task-matches.ts'
 import { byPriority, type Match, readInOrder } from './task-reader.ts'
@@ -27,6 +36,11 @@ interface Candidate extends Match {
   isMatch: number
 }
 
+/** Narrows a claim to its tags. */
+const hasTags = (dialect: Dialect, { tags = [] }: ClaimFilter): RawSql[] => tags.map((tag) => hasTag(dialect, tag))
+
+const isAbove = (root: string) => (task: TaskRecord) => task.id === root
+
 export function createClaimable(compiler: StatementCompiler, selectById: Statement): Reads['task']['claimable'] {
   const { dialect } = compiler
   const countBelow = countOfBelow(compiler, maxFamily + 1)
@@ -35,57 +49,14 @@ export function createClaimable(compiler: StatementCompiler, selectById: Stateme
       from (select 1 from task where parent_id = ${hole('parent')} limit ${maxFamily + 1}) as counted`,
   )
   const selectFirst = firstStatements(compiler)
-  const isAbove = (root: string) => (task: TaskRecord) => task.id === root
-  const hasTags = ({ tags = [] }: ClaimFilter): RawSql[] => tags.map((tag) => hasTag(dialect, tag))
 
   /** The best tasks of a family. */
   function* bestOf(family: RawSql, claim: ClaimFilter, limit: number): Op<TaskRecord[]> {
     // `+` prevents the use of the index on claimable tasks, which contains those of other families.
-    const conditions = [family, sql`+claimable = 1`, isFor(claim), ...hasTags(claim)]
+    const conditions = [family, sql`+claimable = 1`, isFor(claim), ...hasTags(dialect, claim)]
     const query = sql`select ${tasks.columns()} from task where ${allOf(conditions)}
       order by priority desc, seq asc limit ${limit}`
     return yield* tasks.query({ compile: () => query.compile(dialect.db) as never })
-  }
-
-  /** The best tasks with an assignment; undefined if more than `most` would have to be looked at. */
-  function* walk(
-    assignment: Assignment,
-    claim: ClaimFilter,
-    limit: number,
-    most: number,
-  ): Op<TaskRecord[] | undefined> {
-    const { parentId, below: root } = claim
-    const isMatch = allOf([
-      parentId === undefined ? sql`1 = 1` : sql`coalesce(parent_id, '') = ${parentId}`,
-      ...hasTags(claim),
-    ])
-    const known = new Map<string, boolean>()
-    const found: TaskRecord[] = []
-    let left = most
-    let isOver = true
-    yield* readInOrder<Candidate>(
-      pageSizes,
-      undefined,
-      (position, size) => {
-        const query = sql`select id, seq, priority, parent_id as "parentId", case when ${isMatch} then 1 else 0 end as "isMatch"
-          from task where ${isExactlyFor(assignment)} and ${position} order by priority desc, seq asc limit ${size}`
-        return sliced(queryRows<Candidate>(query.compile(dialect.db)))
-      },
-      function* (page) {
-        for (const each of page) {
-          // All children of a task are below the same tasks.
-          const isBelow = root === undefined || parentId !== undefined
-          if (each.isMatch === 0 || !(isBelow || (yield* liesIn(selectById, each.parentId, isAbove(root), known))))
-            continue
-          found.push((yield* tasks.one(selectById, { id: each.id })) as TaskRecord)
-          if (found.length === limit) return false
-        }
-        left -= page.length
-        isOver = left > 0
-        return isOver
-      },
-    )
-    return isOver ? found : undefined
   }
 
   return function* claimable(claim, limit = 1, most = Number.POSITIVE_INFINITY) {
@@ -103,12 +74,55 @@ export function createClaimable(compiler: StatementCompiler, selectById: Stateme
     for (const assignment of assignmentsOf(claim)) {
       const best = isAny
         ? yield* tasks.list(selectFirst(assignment), { ...assignment, limit })
-        : yield* walk(assignment, claim, limit, most)
+        : yield* walk(dialect, selectById, assignment, claim, limit, most)
       if (best === undefined) return undefined
-      found.push(...best)
+      for (const task of best) found.push(task)
     }
     return found.sort(byPriority).slice(0, limit)
   }
+}
+
+/** The best tasks with an assignment; undefined if more than `most` would have to be looked at. */
+function* walk(
+  dialect: Dialect,
+  selectById: Statement,
+  assignment: Assignment,
+  claim: ClaimFilter,
+  limit: number,
+  most: number,
+): Op<TaskRecord[] | undefined> {
+  const { parentId, below: root } = claim
+  const isMatch = allOf([
+    parentId === undefined ? sql`1 = 1` : sql`coalesce(parent_id, '') = ${parentId}`,
+    ...hasTags(dialect, claim),
+  ])
+  // All children of a task are below the same tasks.
+  const isBelow = root === undefined || parentId !== undefined
+  const known = new Map<string, boolean>()
+  const found: TaskRecord[] = []
+  let left = most
+  let isOver = true
+  yield* readInOrder<Candidate>(
+    pageSizes,
+    undefined,
+    (position, size) => {
+      const query = sql`select id, seq, priority, parent_id as "parentId", case when ${isMatch} then 1 else 0 end as "isMatch"
+        from task where ${isExactlyFor(assignment)} and ${position} order by priority desc, seq asc limit ${size}`
+      return sliced(queryRows<Candidate>(query.compile(dialect.db)))
+    },
+    function* (page) {
+      for (const each of page) {
+        if (each.isMatch === 0) continue
+        if (!(isBelow || (yield* liesIn(selectById, each.parentId, isAbove(root), known)))) continue
+        found.push((yield* tasks.one(selectById, { id: each.id })) as TaskRecord)
+        if (found.length === limit) return false
+      }
+      left -= page.length
+      isOver = left > 0
+      return isOver
+    },
+  )
+  return isOver ? found : undefined
 }
 
 function assignmentsOf({ role, owner }: ClaimFilter): Assignment[] {
