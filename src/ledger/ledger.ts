@@ -267,7 +267,7 @@ export interface Reads extends MemoryReads {
     unnumbered(board: string, seq: number, limit: number): Op<Array<{ id: string; seq: number }>>
     /** The highest `seq` of any task; 0 without one. */
     lastSeq(): Op<number>
-    /** The unsettled task that has a workspace, if any. */
+    /** A task that a workspace was bound to; the binding may have ended. */
     boundTo(board: string, workspace: string): Op<BoardEntry | undefined>
   }
   /** From the moment at which a family is hidden, no read of tasks, events, boards or teams returns anything of it (tables/hidden.ts). */

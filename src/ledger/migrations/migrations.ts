@@ -17,7 +17,7 @@ import { sources } from './0011-sources.ts'
 import { madeBelow } from './0012-made-below.ts'
 import { claimableByAssignment } from './0013-claimable-by-assignment.ts'
 import { purging } from './0014-purging.ts'
-import { unreadIndexes } from './0015-unread-indexes.ts'
+import { indexesByUse } from './0015-indexes-by-use.ts'
 import type { Migration, Spelling } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -35,7 +35,7 @@ export const migrations: readonly Migration[] = [
   madeBelow,
   claimableByAssignment,
   purging,
-  unreadIndexes,
+  indexesByUse,
 ]
 
 export const ledgerVersion = migrations.length

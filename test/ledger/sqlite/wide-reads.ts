@@ -64,6 +64,12 @@ export const wideReads: readonly WideRead[] = [
     of: / limit \+\?$/,
     why: 'Tasks of a state in the order of the index, up to a limit.',
   },
+  { line: /^SEARCH board_task .*\(board=\? AND number=\?\)/, why: 'One entry of a board.' },
+  {
+    line: /^SEARCH board_task .*\bINDEX board_workspace \(board=\?/,
+    why: 'A task bound to a workspace; bindings that have ended are removed.',
+  },
+  { line: /^SEARCH board_task .*\(board=\? AND number>\?\)/, of: /limit/, why: 'A page of a board.' },
   { line: /^SCAN task\b/, of: /where 1 = 0/, why: 'Reads nothing.' },
   {
     line: /^SCAN (?:instance|board_mirror)\b/,
