@@ -67,6 +67,6 @@ it('a step of a claim looks at a limited number of tasks, each statement at a th
   expect(driveOn(connection, tx.task.claimable({ tags: ['a'] }, 1, 2_000), seen)).toBe(undefined)
   expect(seen.length).toBeLessThan(5)
   expect(driveOn(connection, tx.task.claimable({ tags: ['a'] }), seen)).toEqual([])
-  expect(seen.every(({ sql }) => / limit \+\?$/.test(sql))).toBe(true)
+  expect(seen.every(({ sql }) => sql.endsWith(' limit +?'))).toBe(true)
   expect(Math.max(...seen.map(({ parameters }) => parameters.at(-1) as number))).toBe(1_000)
 })

@@ -103,7 +103,6 @@ export class TaskMatches {
           this.#reader.query(sql`
             select seq, priority, case when ${matching} then 1 else 0 end as "isMatch" from task
             where status = ${status} and ${position} order by priority desc, seq asc limit ${size}`),
-        // biome-ignore lint/correctness/useYield: the answer needs no read
         function* (page) {
           for (const { seq, priority, isMatch } of page) if (isMatch === 1) found.push({ seq: Number(seq), priority })
           return found.length < enough
