@@ -46,7 +46,7 @@ export default defineConfig({
       // Which ledgers are trusted is kept there, and not in the home of the person who runs the tests.
       XDG_STATE_HOME: join(tmpdir(), `errand-state-${process.pid}`),
       // More than half of the time in which a process of a test starts is compilation. Those that end normally store its result.
-      NODE_COMPILE_CACHE: join(tmpdir(), 'errand-test-compile-cache'),
+      NODE_COMPILE_CACHE: pathOf('node_modules/.cache/compiled-for-tests'),
     },
     globalSetup: ['scripts/build.ts'],
     // Left to itself vitest keeps one core free, which of two is half.

@@ -34,7 +34,10 @@ function install(): string {
   }
   try {
     run('apt-get', 'update', '-q')
-    run('apt-get', 'install', '-y', '-q', '--no-install-recommends', 'chromium-headless-shell')
+    // Not every distribution has the shell alone.
+    const has = (name: string) => execFileSync('apt-cache', ['search', '--names-only', `^${name}$`]).length > 0
+    const chromium = has('chromium-headless-shell') ? 'chromium-headless-shell' : 'chromium'
+    run('apt-get', 'install', '-y', '-q', '--no-install-recommends', chromium)
   } catch (error) {
     throw new Error(
       'The tests of the page need Chromium, and apt-get could not install it. Install it, or set its path: CHROMIUM=/path/to/chrome',
@@ -42,8 +45,7 @@ function install(): string {
     )
   }
   const installed = found()
-  if (installed === undefined)
-    throw new Error('apt-get installed the package chromium-headless-shell, but no Chromium was found.')
+  if (installed === undefined) throw new Error('apt-get installed a package of Chromium, but no Chromium was found.')
   return installed
 }
 

@@ -316,8 +316,8 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
   /**
    * Claims a task without an executor for an outside worker, in one transaction. With null it claims the claimable task with the
    * highest priority, then the oldest (filtered by parent, role and tags), and returns null when there is none. Tags are compared with
-   * each claimable task of the role in this order until one matches. With `leaseMs` the
-   * claim lapses unless its owner writes in time, and every write must pass the fence, which the returned task carries.
+   * each claimable task of the role in this order until one matches; if thousands do not, they are searched outside of the transaction.
+   * With `leaseMs` the claim lapses unless its owner writes in time, and every write must pass the fence, which the returned task carries.
    * @throws ErrandError BLOCKED { blockedBy }, NOT_CLAIMABLE { reason, status, owner } for a given task.
    */
   claim(task: null, options: ClaimOptions): Promise<Task | null>

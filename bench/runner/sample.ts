@@ -2,7 +2,7 @@
 // memory is the side's.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadEntry, ownRoot } from './package.ts'
@@ -50,11 +50,18 @@ export async function sampleHere(order: SampleOrder): Promise<SampleReport> {
     }
     const side = await loadSide(row, order.side)
     const figures = await side.measure(order.given as never, world)
-    if ('peak' in row.figures) figures['peak'] ??= process.resourceUsage().maxRSS / 1024
+    if ('peak' in row.figures) figures['peak'] ??= peakMemory()
     return { figures, notes }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** The peak memory of this process in MB. On Linux `resourceUsage` begins with that of the parent, which is larger. */
+function peakMemory(): number {
+  const status = process.platform === 'linux' ? readFileSync('/proc/self/status', 'utf8') : ''
+  const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]
+  return (kilobytes === undefined ? process.resourceUsage().maxRSS : Number(kilobytes)) / 1024
 }
 
 /** Only the file of the row: what a sample loads counts for its peak memory. */

@@ -25,13 +25,20 @@ export async function recoverDead(host: RecoveryHost): Promise<void> {
   const others = instances.filter(({ id }) => id !== host.instanceId)
   // In parallel: ending the commands of one engine may take seconds.
   await Promise.all(
-    others.filter((each) => !isLeftToItsHost(each, others, at)).map((each) => recoverIfLost(each, at, host)),
+    others
+      .filter((each) => !(isElsewhere(each, host) && isLeftToItsHost(each, others, at)))
+      .map((each) => recoverIfLost(each, at, host)),
   )
+}
+
+/** A ledger without a clock of its own is on one host, whatever the host was called before. */
+function isElsewhere(instance: InstanceRecord, { ledger }: RecoveryHost): boolean {
+  return ledger.now !== undefined && instance.host !== hostname()
 }
 
 /** Only an engine on the same host can end the commands of a dead one: while one works there, it recovers it. */
 function isLeftToItsHost({ id, host }: InstanceRecord, instances: readonly InstanceRecord[], at: number): boolean {
-  return host !== hostname() && instances.some((each) => each.host === host && each.id !== id && each.leaseUntil > at)
+  return instances.some((each) => each.host === host && each.id !== id && each.leaseUntil > at)
 }
 
 async function recoverIfLost(instance: InstanceRecord, at: number, host: RecoveryHost): Promise<void> {
@@ -39,10 +46,8 @@ async function recoverIfLost(instance: InstanceRecord, at: number, host: Recover
   try {
     const alive = (await host.ledger.isAlive(id)) !== 'dead'
     if (alive && !(host.mayJudgeLeases && leaseUntil <= at)) return
-    // The process table of this host says nothing about the commands of another one. A ledger without a clock of its own is on one host,
-    // whatever the host was called before.
-    const isElsewhere = instance.host !== hostname() && host.ledger.now !== undefined
-    const reclaim = isElsewhere ? async () => {} : host.reclaim
+    // The process table of this host says nothing about the commands of another one.
+    const reclaim = isElsewhere(instance, host) ? async () => {} : host.reclaim
     const lost: LostEngine = { instanceId: id, reason: 'interrupted', onlyIfSilentAt: alive ? at : null }
     const closed = await takeOver(lost, { ...host, reclaim })
     // An engine that hangs keeps its lock: it may come back, and must be recognized as alive.

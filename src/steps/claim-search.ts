@@ -1,5 +1,6 @@
 // A claim may have to look at any number of claimable tasks that do not match it. A step looks at some of them. Then all are searched in a read,
 // which gives way to other work, and the step runs again with what the read found.
+import { readForProgram } from '../bus/reader.ts'
 import type { ClaimFilter, Op, Reads } from '../ledger/ledger.ts'
 
 /** More than one: other clients claim what is found too. */
@@ -21,7 +22,7 @@ export function searchNeeded(filter: ClaimFilter): never {
 
 /**
  * Makes a claim, and searches for it between two attempts if necessary. It takes the best task of the time of the search that is still
- * claimable, or none if there was none at that time.
+ * claimable, or one that this claim itself frees because its lease has ended, or none if there was none at that time.
  * @param attempt receives what the search found, as `among` of its request
  */
 export async function claimSearching<R>(
@@ -34,7 +35,8 @@ export async function claimSearching<R>(
       return await attempt(among)
     } catch (error) {
       if (!(error instanceof SearchNeeded)) throw error
-      const found = await host.read((tx) => tx.task.claimable(error.filter, maxFound))
+      // For the program: a claim is not refused because its client has many reads waiting.
+      const found = await readForProgram(() => host.read((tx) => tx.task.claimable(error.filter, maxFound)))
       among = (found ?? []).map(({ id }) => id)
     }
   }

@@ -34,7 +34,7 @@ export function factHistoryLines(why: FactWhy, numberOf: TaskNumbers): string[] 
     ...(entries.length === 0 ? ['The fact was stated directly, and has not been consolidated since.'] : []),
     ...(moreDecisions === true ? ['', `Only the latest ${decisions.length} decisions about the fact are shown.`] : []),
     ...(moreMentions === true
-      ? ['', `Only the latest ${mentions.length} decisions about other facts because of this one are shown.`]
+      ? ['', `Only the latest ${mentions.length} decisions that this fact caused about other facts are shown.`]
       : []),
     ...against(why, known),
     ...(successor === undefined ? [] : ['', `Replaced by ${named(successor)}: ${cleanLine(successor.text)}`]),

@@ -85,8 +85,8 @@ function pathOf(url: string): string {
 /** The rest of a body that is too long is discarded by the listener. */
 function readAll(incoming: IncomingMessage, limitBytes: number): Promise<Uint8Array | undefined> {
   return new Promise((resolve, reject) => {
-    if (incoming.readableDidRead) {
-      reject(new Error(bodyTaken))
+    if (incoming.readableDidRead || incoming.destroyed) {
+      reject(new Error(incoming.readableDidRead ? bodyTaken : clientLeft))
       return
     }
     const chunks: Buffer[] = []
@@ -115,6 +115,7 @@ function streamOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
     {
       start(controller) {
         if (incoming.readableDidRead) return controller.error(new Error(bodyTaken))
+        if (incoming.destroyed) return controller.error(new Error(clientLeft))
         incoming.pause()
         incoming.on('data', (chunk: Buffer) => {
           if (!isWanted) return

@@ -1,8 +1,10 @@
 // Claims that must look at many claimable tasks which do not match them.
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { awaitWork } from '../../src/board/team/await-work.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
 import type { Request } from '../../src/ledger/statement.ts'
-import { taskRow } from '../../src/testing/index.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
+import { openLedger, taskRow } from '../../src/testing/index.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { driveOn, migrated } from '../ledger/sqlite/migrated.ts'
 import { openEngine } from './world.ts'
@@ -10,8 +12,8 @@ import { openEngine } from './world.ts'
 /** More than a step looks at. */
 const others = 2_100
 
-async function openBacklog(clock = new SimulatedClock()) {
-  const engine = await openEngine({ work: false, clock })
+async function openBacklog(clock = new SimulatedClock(), ledger?: Ledger) {
+  const engine = await openEngine({ work: false, clock, ...(ledger === undefined ? {} : { ledger }) })
   for (let made = 0; made < others; made += 700)
     await engine.create(Array.from({ length: 700 }, () => ({ name: 'other', tags: ['other'], priority: 1 })))
   return engine
@@ -45,6 +47,26 @@ it('a claim that searches takes a task whose lease is over', async () => {
   expect(await engine.claim(null, { owner: 'bob', tags: ['a'] })).toBe(null)
   clock.advance(1_000)
   expect((await engine.claim(null, { owner: 'bob', tags: ['a'] }))?.name).toBe('mine')
+})
+
+it('the lease of a claim begins when the task is claimed, however long its search has taken', async () => {
+  const clock = new SimulatedClock()
+  const inner = await openLedger(':memory:')
+  let searchMs = 0
+  const ledger = delegateLedger(inner, {
+    async read(query, reader) {
+      const found = await inner.read(query, reader)
+      clock.advance(searchMs)
+      return found
+    },
+  })
+  const engine = await openBacklog(clock, ledger)
+  onTestFinished(() => inner.close())
+  await engine.create({ name: 'mine', tags: ['a'] })
+  searchMs = 5_000
+  const claimed = await engine.claim(null, { owner: 'ann', tags: ['a'], leaseMs: 2_000 })
+  searchMs = 0
+  expect(claimed?.leaseUntil).toBe(clock.now() + 2_000)
 })
 
 it('board:claim_next and board:wait find tasks behind thousands that do not match', async () => {

@@ -169,6 +169,25 @@ describe('A request through the node listener', () => {
     expect(await outcome.promise).toBeInstanceOf(Error)
   })
 
+  it.each([
+    ['text', (request: Request) => request.text()],
+    ['stream', (request: Request) => request.body?.getReader().read()],
+  ])(
+    'a request through the node listener whose client has left rejects the reader of its body: %s',
+    async (_how, read) => {
+      const outcome = deferred<unknown>()
+      const { port } = await serve(async (request) => {
+        await new Promise((left) => request.signal.addEventListener('abort', left))
+        outcome.resolve(await Promise.resolve(read(request)).catch((error: unknown) => error))
+        return new Response()
+      })
+      const socket = await open(port, head('POST /', 'content-length: 10'))
+      socket.write('half')
+      socket.destroy()
+      expect(await outcome.promise).toBeInstanceOf(Error)
+    },
+  )
+
   it('a request through the node listener is read no faster than its body is consumed', async () => {
     const reading = deferred<ReadableStreamDefaultReader<Uint8Array>>()
     const over = deferred()

@@ -15,7 +15,8 @@ export class StatementFailed extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause })
     const code = (cause as { code?: unknown } | null)?.code
-    this.sqlState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+    // No SQLSTATE begins with E, and some errors of Node do (EPIPE).
+    this.sqlState = typeof code === 'string' && /^(?!E)[0-9A-Z]{5}$/.test(code) ? code : undefined
   }
 
   /** The server did not answer, or has ended the session. */

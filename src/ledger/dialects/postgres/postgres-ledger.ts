@@ -54,11 +54,15 @@ export interface PostgresParts {
   readonly disconnect?: () => Promise<unknown>
 }
 
+/** An attempt waits at most this long, for a connection or for a lock. More means that the clock was set. */
+const maxWaitMs = 5_000
+
 export class PostgresLedger implements Ledger, GroupRunner {
   readonly name: string
   readonly #writer: Session
   readonly #reader: Session
   readonly #life: LedgerLife
+  readonly #clock: Clock
   readonly #disconnect: PostgresParts['disconnect']
   readonly #tx: Tx
   readonly #commits: GroupCommit
@@ -74,6 +78,7 @@ export class PostgresLedger implements Ledger, GroupRunner {
     this.#writer = new Session(writer)
     this.#reader = reader === writer ? this.#writer : new Session(reader)
     this.#life = life
+    this.#clock = clock
     if (life.now !== undefined) this.now = () => life.now?.() as number
     this.#tx = tablesOf(postgresDialect)
     this.#commits = new GroupCommit(this, this.#observers, clock, createRandomIds().random)
@@ -151,6 +156,7 @@ export class PostgresLedger implements Ledger, GroupRunner {
     const session = this.#writer
     const events = new AppendedEvents()
     const outcomes: StepOutcome[] = []
+    const since = this.#clock.now()
     try {
       await session.begin('begin')
       // Writers take turns, so that the order of event.seq is the order of commits: with a sequence alone, a follower would miss the rows
@@ -160,7 +166,8 @@ export class PostgresLedger implements Ledger, GroupRunner {
       for (const { step } of group) outcomes.push(await this.#runStep(step, events))
     } catch (error) {
       await session.rollback()
-      throw session.isRetried(error) ? new LedgerBusy(0, error) : error
+      const waitedMs = Math.min(Math.max(0, this.#clock.now() - since), maxWaitMs)
+      throw session.isRetried(error) ? new LedgerBusy(waitedMs, error) : error
     }
     try {
       await session.request('commit')

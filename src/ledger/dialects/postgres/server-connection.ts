@@ -1,5 +1,5 @@
-// A connection to a PostgreSQL server: the only file that imports `pg`. Statements are sent without waiting for the replies to those
-// before them, each text is prepared once, and a lost connection is made anew when the next transaction begins.
+// A connection to a PostgreSQL server: the only file that imports `pg`. Each text is prepared once, and a lost connection is made anew when
+// the next transaction begins.
 import type { Client, QueryResult } from 'pg'
 import { ErrandError } from '../../../core/errors.ts'
 import { loadOptional } from '../../../core/optional-package.ts'
@@ -74,18 +74,6 @@ export class ServerConnection implements PostgresClient {
     return { rows, affectedRows: rowCount ?? 0 }
   }
 
-  /** What `send` sends goes out in as few packets as it needs. */
-  flight<R>(send: () => R): R {
-    const stream = (this.#client as unknown as { connection: { stream: { cork(): void; uncork(): void } } } | undefined)
-      ?.connection.stream
-    stream?.cork()
-    try {
-      return send()
-    } finally {
-      stream?.uncork()
-    }
-  }
-
   async close(): Promise<void> {
     this.#closed = true
     await this.#connecting?.catch(() => {})
@@ -145,7 +133,7 @@ export class ServerConnection implements PostgresClient {
       ...this.#purpose.settings,
       ...(schema === undefined ? {} : { search_path: `"${schema.replaceAll('"', '""')}"` }),
     }
-    const set = Object.entries(settings).map(([setting, value]) => `-c ${setting}=${value.replace(/[\\ ]/g, '\\$&')}`)
+    const set = Object.entries(settings).map(([setting, value]) => `-c ${setting}=${value.replace(/[\\\s]/g, '\\$&')}`)
     return {
       host,
       port,

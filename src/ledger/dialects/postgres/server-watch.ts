@@ -9,7 +9,7 @@ import { applicationId } from '../../migrations/migrations.ts'
 import type { LedgerLife } from './life.ts'
 import type { ServerConnection } from './server-connection.ts'
 
-/** The floor of the feed: a commit whose notification was lost is noticed after this time. */
+/** A commit whose notification was lost is noticed after this time. */
 const pollMs = 1_000
 /** How soon a lost connection is made anew. */
 const reconnectMs = 200
@@ -17,7 +17,7 @@ const reconnectMs = 200
 const notifyEveryMs = 5
 /** How long an instance may be without its session before it counts as dead. */
 const graceMs = 2_000
-/** Looks that are further apart prove nothing about the time between them: this process may have been stopped. */
+/** If two looks are further apart, this process may have been stopped: the time between them does not count. */
 const lookAgainMs = 1_000
 /** How long the server may take to repeat a notification to its sender. */
 const repeatedWithinMs = 2_000
@@ -39,7 +39,12 @@ export class ServerWatch implements LedgerLife {
   readonly #channel: string
   readonly #schema: string
   readonly #othersChanged: () => void
+  /** The instances of this process. */
   readonly #held = new Set<string>()
+  /** By instance: the session that holds its lock. */
+  readonly #locks = new Map<string, number | undefined>()
+  /** The session that listens and holds the lock of every instance; a later one has yet to begin. */
+  #session: number | undefined
   /** Instances seen without their lock: since when without a break, and when last. */
   readonly #missing = new Map<string, { since: number; last: number }>()
   #timer: unknown
@@ -80,6 +85,7 @@ export class ServerWatch implements LedgerLife {
     }
     this.#connection.onLost = () => this.#lookAgain(0)
     await this.#compareClocks()
+    this.#session = this.#connection.processId
     this.#lookAgain(pollMs)
   }
 
@@ -87,7 +93,10 @@ export class ServerWatch implements LedgerLife {
     await this.#connection.ensure()
     this.#held.add(instanceId)
     try {
-      await this.#takeLock(instanceId)
+      if (await this.#takeLock(instanceId)) return
+      // The connection was lost meanwhile, and the session before still has the lock.
+      this.#session = undefined
+      this.#lookAgain(reconnectMs)
     } catch (error) {
       this.#held.delete(instanceId)
       throw new ErrandError('LEDGER_UNAVAILABLE', `The engine could not be registered: ${String(error)}.`, {}, error)
@@ -96,7 +105,7 @@ export class ServerWatch implements LedgerLife {
 
   async isAlive(instanceId: string): Promise<Life> {
     if (this.#held.has(instanceId)) return 'alive'
-    // Without a connection of its own, a process is not a judge of those of others.
+    // A process that has lost its own connection cannot judge others.
     if (!this.#connection.isConnected) return 'unknown'
     const { rows } = await this.#connection.query(lookAtInstance, [instanceKey, this.#keyOf(instanceId), instanceId])
     const [found] = rows as [{ held: boolean; host: string | null; pid: number | null }]
@@ -114,6 +123,7 @@ export class ServerWatch implements LedgerLife {
 
   unregister(instanceId: string): void {
     this.#missing.delete(instanceId)
+    this.#locks.delete(instanceId)
     if (!this.#held.delete(instanceId)) return
     // If the connection is lost, so is the lock.
     this.#connection
@@ -165,11 +175,16 @@ export class ServerWatch implements LedgerLife {
 
   /** False while the session that held it before has not ended at the server. */
   async #takeLock(instanceId: string): Promise<boolean> {
+    const session = this.#connection.processId
+    // The server counts how often a session takes a lock, and would keep it after one release.
+    if (session !== undefined && this.#locks.get(instanceId) === session) return true
     const { rows } = await this.#connection.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [
       instanceKey,
       this.#keyOf(instanceId),
     ])
-    return (rows as [{ taken: boolean }])[0].taken
+    const [{ taken }] = rows as [{ taken: boolean }]
+    if (taken) this.#locks.set(instanceId, session)
+    return taken
   }
 
   #lookAgain(inMs: number): void {
@@ -180,7 +195,8 @@ export class ServerWatch implements LedgerLife {
 
   async #look(): Promise<void> {
     try {
-      if (this.#connection.isConnected) await this.#compareClocks()
+      const { processId } = this.#connection
+      if (processId !== undefined && processId === this.#session) await this.#compareClocks()
       else await this.#resume()
       this.#othersChanged()
       this.#lookAgain(pollMs)
@@ -195,6 +211,7 @@ export class ServerWatch implements LedgerLife {
     await this.#listen()
     const taken = await Promise.all([...this.#held].map((id) => this.#takeLock(id)))
     if (taken.includes(false)) throw new Error('the session before this one still holds a lock')
+    this.#session = this.#connection.processId
   }
 
   async #compareClocks(): Promise<void> {
