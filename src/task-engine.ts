@@ -298,7 +298,7 @@ export class TaskEngine {
   async claim(ref: TaskRef | null, options: ClaimOptions): Promise<Task | null> {
     const parsed = parse(claimOptionsSchema, options, 'claim')
     const taskId = ref === null ? null : idOf(ref)
-    const task = await claimTask(this.#context(), { ...parsed, taskId })
+    const task = await claimTask(this.#context(), { ...parsed, taskId }, this.#life.stepContext())
     return task === null ? null : asOwner(task)
   }
 

@@ -6,7 +6,7 @@ import type { Task } from '../../entities/task.ts'
 import { claim } from '../../steps/claim.ts'
 import { claimSearching } from '../../steps/claim-search.ts'
 import { within } from '../../steps/conditions.ts'
-import { requestedBy } from '../../steps/step-context.ts'
+import { requestedBy, type StepContext } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { requireName } from '../board/board-input.ts'
 import { idsIn } from '../own-tasks.ts'
@@ -39,6 +39,7 @@ export function taskClaim(host: AbilityHost) {
       task: await claimTask(
         { host, caller },
         { ...options, taskId, owner: requireName(caller, owner, 'owner'), source: caller.surface },
+        await host.stepContext(),
       ),
     }),
   })
@@ -47,11 +48,13 @@ export function taskClaim(host: AbilityHost) {
 export async function claimTask(
   { host, caller }: ChangeContext,
   options: z.output<ReturnType<typeof claimOptionsSchema>> & { taskId: string | null },
+  first: StepContext,
 ): Promise<Task | null> {
   const named = options.taskId ?? options.parentId ?? 'the best of all tasks'
   const claimed = await claimSearching(host, async (among) => {
-    // The lease begins when the task is claimed, however long the search has taken.
-    const ctx = await host.stepContext()
+    // The lease begins when the task is claimed, however long the search has taken. The first try waits for nothing, so that requests of
+    // one turn keep their order.
+    const ctx = among === undefined ? first : await host.stepContext()
     const step = claim({ ...requestedBy(ctx, caller), leaseMs: undefined, ...options, among })
     return host.step(within(step, caller.taskId ?? null, [named]))
   })
