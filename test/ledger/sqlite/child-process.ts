@@ -13,6 +13,8 @@ export interface Child {
   kill(): Promise<void>
   /** Resolves with its exit code. */
   ended(): Promise<number | null>
+  /** Resolves with its exit code and what it has printed on stderr. */
+  report(): Promise<{ code: number | null; stderr: string }>
 }
 
 /** Starts `child-engine.ts` on a ledger. */
@@ -46,5 +48,6 @@ export function startChild(...parameters: string[]): Child {
       await exit
     },
     ended: async () => (await exit)[0],
+    report: async () => ({ code: (await exit)[0], stderr }),
   }
 }

@@ -19,9 +19,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import Database from 'better-sqlite3'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../src/core/clock.ts'
-import { connect } from '../../../src/ledger/dialects/sqlite/connection.ts'
+import { connect, isBusy } from '../../../src/ledger/dialects/sqlite/connection.ts'
 import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
 import { busyTimeoutMs, openFile } from '../../../src/ledger/dialects/sqlite/open-file.ts'
 import { currentSchemaDigest, schemaDigest } from '../../../src/ledger/dialects/sqlite/own-schema.ts'
@@ -280,11 +281,40 @@ describe('migrations', () => {
     const children = Array.from({ length: 10 }, (_, n) => startChild('open', file, `task-${n}`))
     await Promise.all(children.map((child) => child.nextLine()))
     for (const child of children) child.send('go')
-    expect(await Promise.all(children.map((child) => child.ended()))).toEqual(children.map(() => 0))
+    expect(await Promise.all(children.map((child) => child.report()))).toEqual(
+      children.map(() => ({ code: 0, stderr: '' })),
+    )
     const ledger = await openLedger(file)
     expect(await ledger.read((tx) => tx.task.count({}))).toBe(10)
     await ledger.close()
     expect(readdirSync(folder)).toEqual(['ledger.db'])
+  })
+
+  it('X-013 a new ledger file that another process migrates between two reads of its checks is opened', async () => {
+    const { file } = setup()
+    const other = connect(file, { busyTimeoutMs: 0 })
+    onTestFinished(() => other.close())
+    const pragma = Database.prototype.pragma
+    const spy = vi.spyOn(Database.prototype, 'pragma').mockImplementation(function (this: Database.Database, ...given) {
+      const found: unknown = pragma.apply(this, given)
+      if (given[0] !== 'application_id') return found
+      spy.mockRestore()
+      try {
+        other.execute('begin immediate')
+        for (const text of migrationTexts(sqliteDialect, 0)) other.execute(text)
+        other.pragma(`application_id = ${applicationId}`)
+        other.pragma(`user_version = ${ledgerVersion}`)
+        other.execute('commit')
+      } catch (error) {
+        // The checks hold a lock of readers: the other process has to wait.
+        expect(isBusy(error)).toBe(true)
+        other.execute('rollback')
+      }
+      return found
+    })
+    const opened = await open(file)
+    expect(schemaDigest(opened.connection)).toBe(currentSchemaDigest)
+    opened.connection.close()
   })
 
   it('X-013 opening a ledger file of the current version does not change its schema', async () => {

@@ -55,8 +55,10 @@ function openOnce(path: string, bytes: number): OpenedFile {
   const connection = connect(path, { busyTimeoutMs })
   try {
     requireSqlite(connection)
-    refuseForeign(connection, path)
-    if (path !== ':memory:') requireOwnSchema(connection, path)
+    inOneSnapshot(connection, () => {
+      refuseForeign(connection, path)
+      if (path !== ':memory:') requireOwnSchema(connection, path)
+    })
     configure(connection, path)
     const checkLater = bytes > checkedAtOnceBytes
     if (bytes > 0 && !checkLater) quickCheck(connection)
@@ -128,6 +130,16 @@ function requireSqlite(connection: Connection): void {
         { sqlite: found.version },
       )
     }
+  }
+}
+
+/** Another process may migrate the file between two reads, which then contradict each other: no application id, and tables. */
+function inOneSnapshot(connection: Connection, read: () => void): void {
+  connection.execute('begin')
+  try {
+    read()
+  } finally {
+    if (connection.inTransaction) connection.execute('rollback')
   }
 }
 

@@ -20,19 +20,12 @@ export const currentSchemaDigest = '7260a7119fb736ab03bcd55ead67635e3a3ace5bf864
 const madeByMigrations = new Map<number, Parts>()
 
 /**
- * Version and schema are read in one snapshot: another process may be migrating the file.
+ * Reads version and schema in the snapshot of its caller: another process may be migrating the file.
  * @throws ErrandError LEDGER_FOREIGN { path, differs } with the names of what was added, changed or removed.
  */
 export function requireOwnSchema(connection: Connection, path: string): void {
-  connection.execute('begin')
-  let found: Parts
-  let version: number
-  try {
-    version = Number(connection.pragma('user_version'))
-    found = partsOf(connection)
-  } finally {
-    if (connection.inTransaction) connection.execute('rollback')
-  }
+  const version = Number(connection.pragma('user_version'))
+  const found = partsOf(connection)
   // Created, but not migrated yet; a newer version is refused by the migration.
   if (found.size === 0 || version > ledgerVersion) return
   if (version === ledgerVersion && digestOf(found) === currentSchemaDigest) return
