@@ -6,6 +6,7 @@ import { isExecutor, type RunnableTasks } from '../api/executor.ts'
 import { changedLimits } from '../entities/limits.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Trees } from '../entities/task-trees.ts'
+import type { Op } from '../ledger/op.ts'
 import { admit } from '../steps/admit.ts'
 import { dueAfter } from '../steps/step-context.ts'
 import type { EngineHost } from './engine-host.ts'
@@ -26,6 +27,8 @@ export class Admission {
   #maxConcurrent: number
   #limits: Readonly<Record<string, number>>
   #isDue = false
+  /** The number of admissions queued so far. */
+  #queued = 0
 
   constructor(host: AdmissionHost) {
     this.#host = host
@@ -104,10 +107,18 @@ export class Admission {
       trees: this.trees,
       instance: instanceRow(dueAfter(ctx.at, leaseMs)),
     })
-    return ledger.step(step).then(
+    const number = ++this.#queued
+    // While a server answers, many are queued. One behind all that has been queued finds what those before it would have found.
+    const decide: typeof step.decide = (tx) => (number < this.#queued ? none() : step.decide(tx))
+    return ledger.step({ ...step, decide }).then(
       (started) => this.#host.admitted(started),
       // Nothing is lost: ready tasks stay ready, and maintenance wakes the supervisor again soon.
       (error: unknown) => report(error, { doing: 'admit' }),
     )
   }
+}
+
+/** An admission that starts nothing. */
+function* none(): Op<TaskRecord[]> {
+  return []
 }

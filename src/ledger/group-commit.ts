@@ -56,7 +56,7 @@ export class AppendedEvents {
   }
 }
 
-/** A durable group: one outcome per step, and the events of all of them. */
+/** A durable group: the outcomes of its steps, or of the first of them, and their events. The other steps are queued again, first. */
 export interface CommittedGroup {
   readonly outcomes: readonly StepOutcome[]
   readonly events: CommittedEvents
@@ -263,7 +263,9 @@ export class GroupCommit {
       if (result.isUnknown) this.#observers.changed()
       return
     }
-    for (let index = 0; index < group.length; index++) {
+    const { length } = result.outcomes
+    if (length < group.length) this.#queue = [...group.slice(length), ...this.#queue]
+    for (let index = 0; index < length; index++) {
       const queued = group[index] as QueuedStep
       const outcome = result.outcomes[index] as StepOutcome
       if (outcome.ok) queued.resolve(outcome.value as never)
