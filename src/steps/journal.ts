@@ -158,9 +158,11 @@ function* decideFinish(tx: Tx, { ref, callId, name, outcome, ctx, announced }: F
     const event = outcomeEvent(ctx, live, ended)
     if (yield* tx.call.end(ended)) return yield* tx.event.append(event)
   }
+  // The task before its call: the lock of its row protects its journal.
+  const found = yield* tx.task.get(ref.taskId)
   const recorded = yield* tx.call.get(callId)
   if (recorded?.status === status && recorded.updatedAt === ctx.at) return
-  const task = yield* loadOpenRun(tx, ref)
+  const task = requireOpenRun(found, ref)
   const call = yield* loadOpenEntry(tx, ref, callId)
   yield* endEntry(tx, task, { ...call, status, ...came }, ctx)
 }
@@ -171,7 +173,10 @@ function* passOpenFence(tx: Reads, ref: RunRef): Op<EventTask> {
 }
 
 function* loadOpenRun(tx: Reads, ref: RunRef): Op<TaskRecord> {
-  const task = yield* tx.task.get(ref.taskId)
+  return requireOpenRun(yield* tx.task.get(ref.taskId), ref)
+}
+
+function requireOpenRun(task: TaskRecord | undefined, ref: RunRef): TaskRecord {
   if (!task || task.run !== ref.run || !task.runOpen) throw runEnded(ref, 'it was closed')
   return task
 }

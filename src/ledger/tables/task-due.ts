@@ -8,7 +8,7 @@ import { tasks } from './task-row.ts'
 export function createDueTasks(
   compiler: StatementCompiler,
 ): Pick<Reads['task'], 'lapsed' | 'late' | 'due' | 'nextDue'> {
-  const { prepare } = compiler
+  const { prepareText } = compiler
   const { select } = statementsOf(compiler, tasks)
   const selectReached = (column: 'lease_until' | 'not_before') =>
     select((task, hole) =>
@@ -21,34 +21,23 @@ export function createDueTasks(
       .orderBy('deadline', 'asc')
       .limit(hole('limit')),
   )
-  const selectSoonest = (column: 'lease_until' | 'not_before') =>
-    prepare((db) =>
-      db
-        .selectFrom('task')
-        .select((query) => query.fn.min(column).as('at'))
-        .where(column, 'is not', null),
-    )
-  const selectNextDeadline = prepare((db) =>
-    db
-      .selectFrom('task')
-      .select((query) => query.fn.min('deadline').as('at'))
-      .where(sql<boolean>`deadline is not null and completed_at is null`),
+  // One statement: the engine asks for it after every commit. Each of its parts reads one entry of a partial index.
+  const selectSoonest = prepareText(
+    () => sql`select min(at) as at from (
+      select min(not_before) as at from task where not_before is not null
+      union all select min(lease_until) from task where lease_until is not null
+      union all select min(deadline) from task where deadline is not null and completed_at is null
+    ) as soonest`,
   )
   const selectLapsed = selectReached('lease_until')
   const selectDue = selectReached('not_before')
-  const soonest = [selectSoonest('not_before'), selectSoonest('lease_until'), selectNextDeadline]
 
   return {
     lapsed: (now, limit) => tasks.list(selectLapsed, { now, limit }),
     late: (now, limit) => tasks.list(selectLate, { now, limit }),
     due: (now, limit) => tasks.list(selectDue, { now, limit }),
     *nextDue() {
-      const times: number[] = []
-      for (const statement of soonest) {
-        const at = (yield* row<{ at: number | null }>(statement))?.at ?? null
-        if (at !== null) times.push(at)
-      }
-      return times.length === 0 ? undefined : Math.min(...times)
+      return (yield* row<{ at: number | null }>(selectSoonest))?.at ?? undefined
     },
   }
 }
