@@ -59,6 +59,11 @@ export class Draft {
     return [new KnownRecord({ ...current(known) })]
   }
 
+  /** Whether a read by id asks for a new record that the database has not numbered yet. */
+  isUnnumbered(request: Request): boolean {
+    return this.#find(request)?.unnumbered === true
+  }
+
   /** Records that a request was run, at once or from the draft. The reader converts a found row into its record in place. */
   noteReply(request: Request, reply: unknown): void {
     const { want, deferred, statement, records } = request

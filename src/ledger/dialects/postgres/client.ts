@@ -26,6 +26,11 @@ export class StatementFailed extends Error {
 
   /** The server rolled back for another session; the same transaction may be run again. */
   get isContention(): boolean {
-    return ['40001', '40P01', '55P03'].includes(this.sqlState ?? '')
+    return this.isTimeout || ['40001', '40P01'].includes(this.sqlState ?? '')
+  }
+
+  /** A lock was not to be had, at once or in the time allowed for it. */
+  get isTimeout(): boolean {
+    return this.sqlState === '55P03'
   }
 }

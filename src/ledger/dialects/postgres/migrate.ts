@@ -4,6 +4,7 @@ import { ErrandError } from '../../../core/errors.ts'
 import { applicationId, ledgerVersion, migrationTexts, requireKnownVersion } from '../../migrations/migrations.ts'
 import type { PostgresClient } from './client.ts'
 import { postgresDialect } from './dialect.ts'
+import { locksOf } from './ledger-locks.ts'
 
 /** Held for the length of a migration; each database has advisory locks of its own. */
 const migrationLock = applicationId + 1
@@ -24,12 +25,13 @@ export async function migrate(
     await client.query(`set local lock_timeout = 0`)
     await client.query(`set local statement_timeout = 0`)
     await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
-    // Engines of the version before pause.
-    await client.query('select pg_advisory_xact_lock($1)', [applicationId])
     if (options.createsSchema !== undefined) {
       const quoted = options.createsSchema.replaceAll('"', '""')
       await client.query(`create schema if not exists "${quoted}"`)
     }
+    // Engines of the version before pause.
+    const [sql, keys] = (await locksOf(client)).gateAlone
+    await client.query(sql, keys)
     const version = await versionOf(client, name)
     for (const text of migrationTexts(postgresDialect, version)) await client.query(text)
     if (version === 0) await client.query('create table ledger_version (version bigint not null)')

@@ -3,28 +3,24 @@ import type { Reader } from '../../../bus/reader.ts'
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { createRandomIds } from '../../../core/ids.ts'
-import { Draft } from '../../draft.ts'
 import {
-  AppendedEvents,
-  CommitFailed,
   type CommittedGroup,
   GroupCommit,
   type GroupRunner,
   LedgerBusy,
   LedgerObservers,
   type QueuedStep,
-  refusedStep,
-  type StepOutcome,
 } from '../../group-commit.ts'
-import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
-import { applicationId } from '../../migrations/migrations.ts'
-import type { Request } from '../../statement.ts'
+import type { Ledger, LedgerObserver, Life, Op, Reads, Step } from '../../ledger.ts'
 import { tablesOf } from '../../tables/tables.ts'
-import { type PostgresClient, StatementFailed } from './client.ts'
+import type { PostgresClient } from './client.ts'
 import { postgresDialect } from './dialect.ts'
+import { locksOf } from './ledger-locks.ts'
 import { type LedgerLife, lifeInProcess } from './life.ts'
 import { migrate } from './migrate.ts'
-import { drive, Session } from './session.ts'
+import { OneByOne } from './one-by-one.ts'
+import { Session } from './session.ts'
+import { SessionReads } from './session-reads.ts'
 
 export type { PostgresClient } from './client.ts'
 
@@ -38,16 +34,31 @@ export async function openPostgresLedger(
 ): Promise<Ledger> {
   const name = options.name ?? 'postgres'
   await migrate(client, name)
-  const clock = options.clock ?? systemClock
-  return new PostgresLedger({ name, writer: client, reader: client, life: lifeInProcess(), clock })
+  const session = new Session(client)
+  const tx = tablesOf(postgresDialect)
+  const runner = new OneByOne(session, await locksOf(client), tx)
+  return new PostgresLedger({
+    name,
+    writer: session,
+    reader: new SessionReads(session, tx),
+    runner,
+    life: lifeInProcess(),
+    clock: options.clock ?? systemClock,
+  })
+}
+
+interface LedgerReads {
+  read<R>(query: (tx: Reads) => Op<R>, signal: AbortSignal | undefined): Promise<R>
+  settled(): Promise<void>
 }
 
 /** What a ledger is made of. */
 export interface PostgresParts {
   readonly name: string
-  readonly writer: PostgresClient
-  /** Another connection, for reads that do not wait for steps; or the same. */
-  readonly reader: PostgresClient
+  readonly writer: Session
+  readonly reader: LedgerReads
+  /** Runs steps on the writer. */
+  readonly runner: GroupRunner
   readonly life: LedgerLife
   readonly clock: Clock
   /** Ends the connections, when the ledger is closed. Absent where they belong to the caller. */
@@ -60,11 +71,11 @@ const maxWaitMs = 5_000
 export class PostgresLedger implements Ledger, GroupRunner {
   readonly name: string
   readonly #writer: Session
-  readonly #reader: Session
+  readonly #reader: LedgerReads
+  readonly #runner: GroupRunner
   readonly #life: LedgerLife
   readonly #clock: Clock
   readonly #disconnect: PostgresParts['disconnect']
-  readonly #tx: Tx
   readonly #commits: GroupCommit
   readonly #observers = new LedgerObservers()
   /** The time of the server, where it may be another than that of this host. */
@@ -72,15 +83,15 @@ export class PostgresLedger implements Ledger, GroupRunner {
   #closing: Promise<void> | undefined
   #closed = false
 
-  constructor({ name, writer, reader, life, clock, disconnect }: PostgresParts) {
+  constructor({ name, writer, reader, runner, life, clock, disconnect }: PostgresParts) {
     this.#disconnect = disconnect
     this.name = name
-    this.#writer = new Session(writer)
-    this.#reader = reader === writer ? this.#writer : new Session(reader)
+    this.#writer = writer
+    this.#reader = reader
+    this.#runner = runner
     this.#life = life
     this.#clock = clock
     if (life.now !== undefined) this.now = () => life.now?.() as number
-    this.#tx = tablesOf(postgresDialect)
     this.#commits = new GroupCommit(this, this.#observers, clock, createRandomIds().random)
   }
 
@@ -90,23 +101,7 @@ export class PostgresLedger implements Ledger, GroupRunner {
 
   async read<R>(query: (tx: Reads) => Op<R>, { signal }: Reader = {}): Promise<R> {
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The ledger is closed; open it again to read.')
-    const session = this.#reader
-    return session.alone(async () => {
-      signal?.throwIfAborted()
-      try {
-        // One snapshot for all statements of the query; by default each would see a later state than the one before.
-        await session.begin('begin isolation level repeatable read read only')
-        return await drive(query(this.#tx), (request) => {
-          signal?.throwIfAborted()
-          return session.reply(request)
-        })
-      } catch (error) {
-        if (!(error instanceof StatementFailed)) throw error
-        throw new ErrandError('LEDGER_UNAVAILABLE', `The ledger could not be read (${error.message}).`, {}, error)
-      } finally {
-        await session.rollback()
-      }
-    })
+    return await this.#reader.read(query, signal)
   }
 
   register(instanceId: string): Promise<void> {
@@ -147,76 +142,19 @@ export class PostgresLedger implements Ledger, GroupRunner {
   // ── GroupRunner ──
 
   async runGroup(group: readonly QueuedStep[]): Promise<CommittedGroup> {
-    const committed = await this.#writer.alone(() => this.#runGroup(group))
+    const committed = await this.#writer.alone(() => this.#runTimed(group))
     this.#life.committed()
     return committed
   }
 
-  async #runGroup(group: readonly QueuedStep[]): Promise<CommittedGroup> {
-    const session = this.#writer
-    const events = new AppendedEvents()
-    const outcomes: StepOutcome[] = []
+  async #runTimed(group: readonly QueuedStep[]): Promise<CommittedGroup> {
     const since = this.#clock.now()
     try {
-      await session.begin('begin')
-      // Writers take turns, so that the order of event.seq is the order of commits: with a sequence alone, a follower would miss the rows
-      // of a transaction that drew its numbers first and committed last. An advisory lock, because a lock on the table would block
-      // autovacuum.
-      await session.request('select pg_advisory_xact_lock($1)', [applicationId])
-      for (const { step } of group) outcomes.push(await this.#runStep(step, events))
+      return await this.#runner.runGroup(group)
     } catch (error) {
-      await session.rollback()
+      if (!(error instanceof LedgerBusy)) throw error
       const waitedMs = Math.min(Math.max(0, this.#clock.now() - since), maxWaitMs)
-      throw session.isRetried(error) ? new LedgerBusy(waitedMs, error) : error
+      throw new LedgerBusy(waitedMs, error.cause)
     }
-    try {
-      await session.request('commit')
-    } catch (error) {
-      await session.rollback()
-      throw new CommitFailed((error as Error).message, { cause: error })
-    }
-    return { outcomes, events: events.committed() }
-  }
-
-  /** Always inside a savepoint: after a failed statement PostgreSQL refuses the rest of a transaction. */
-  async #runStep(step: Step, events: AppendedEvents): Promise<StepOutcome> {
-    const session = this.#writer
-    const before = events.length
-    await session.request('savepoint step')
-    try {
-      const draft = new Draft()
-      const value = await drive(step.decide(this.#tx), (request) => this.#draftedReply(request, draft, events))
-      await this.#flush(draft, events)
-      await session.request('release savepoint step')
-      return { ok: true, value }
-    } catch (error) {
-      if (error instanceof StatementFailed && (error.isLost || error.isContention)) throw error
-      await session.request('rollback to savepoint step')
-      await session.request('release savepoint step')
-      events.truncate(before)
-      return {
-        ok: false,
-        error: error instanceof StatementFailed ? refusedStep(step, error, { sqlState: error.sqlState }) : error,
-      }
-    }
-  }
-
-  async #draftedReply(request: Request, draft: Draft, events: AppendedEvents): Promise<unknown> {
-    if (request.deferred) return draft.add(request)
-    const known = draft.answer(request)
-    if (known !== undefined) return known
-    await this.#flush(draft, events)
-    return draft.answer(request) ?? (await this.#run(request, draft, events))
-  }
-
-  async #flush(draft: Draft, events: AppendedEvents): Promise<void> {
-    for (const write of draft.take()) await this.#run(write, draft, events)
-  }
-
-  async #run(request: Request, draft: Draft, events: AppendedEvents): Promise<unknown> {
-    const reply = await this.#writer.reply(request)
-    events.note(request, reply)
-    draft.noteReply(request, reply)
-    return reply
   }
 }

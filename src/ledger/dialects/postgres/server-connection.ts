@@ -1,12 +1,17 @@
 // A connection to a PostgreSQL server: the only file that imports `pg`. Each text is prepared once, and a lost connection is made anew when
 // the next transaction begins.
+import type { Socket } from 'node:net'
 import type { Client, QueryResult } from 'pg'
+import { systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { loadOptional } from '../../../core/optional-package.ts'
+import { waitAtMost } from '../../../core/signals.ts'
 import { messageOf } from '../../../core/stored-error.ts'
 import type { PostgresClient } from './client.ts'
 import type { ServerTarget } from './server-url.ts'
 
+/** How long the server may take to end a session that is closed. */
+const closedWithinMs = 2_000
 /** How long the server may take to accept a connection. */
 const connectTimeoutMs = 5_000
 /** The maximum of prepared statements of a connection; the engine has about 180. */
@@ -23,6 +28,8 @@ export interface Purpose {
 
 /** A host that has vanished says nothing: the server notices it within 8 s. */
 const alwaysSet = {
+  // A plan whose cost is estimated high, such as that of a scan where scans are off, would be compiled for half a second.
+  jit: 'off',
   client_min_messages: 'warning',
   tcp_keepalives_idle: '5',
   tcp_keepalives_interval: '1',
@@ -65,21 +72,41 @@ export class ServerConnection implements PostgresClient {
     return this.#connecting
   }
 
-  async query(sql: string, parameters?: unknown[]): Promise<{ rows: unknown[]; affectedRows: number }> {
+  async query(
+    sql: string,
+    parameters?: unknown[],
+  ): Promise<{ rows: unknown[]; affectedRows: number; command: string }> {
     const client = this.#client
     if (client === undefined) throw new Error('the connection to the server is lost')
-    const { rows, rowCount } = (await (parameters === undefined
+    const { rows, rowCount, command } = (await (parameters === undefined
       ? client.query(sql)
       : client.query({ ...this.#named(sql), values: parameters }))) as QueryResult
-    return { rows, affectedRows: rowCount ?? 0 }
+    return { rows, affectedRows: rowCount ?? 0, command }
+  }
+
+  /** What `send` sends goes out in as few packets as it needs. */
+  flight<R>(send: () => R): R {
+    const stream = this.#client === undefined ? undefined : streamOf(this.#client)
+    stream?.cork()
+    try {
+      return send()
+    } finally {
+      stream?.uncork()
+    }
   }
 
   async close(): Promise<void> {
     this.#closed = true
     await this.#connecting?.catch(() => {})
     const client = this.#client
+    if (client === undefined) return
     this.#client = undefined
-    await client?.end()
+    if (!(await waitAtMost(systemClock, closedWithinMs, client.end()))) streamOf(client).destroy()
+  }
+
+  /** Gives up a connection on which the server is silent: the statements under way fail as on any lost connection. */
+  drop(): void {
+    if (this.#client !== undefined) streamOf(this.#client).destroy()
   }
 
   #named(text: string): { text: string; name?: string } {
@@ -144,6 +171,10 @@ export class ServerConnection implements PostgresClient {
       options: set.join(' '),
     }
   }
+}
+
+function streamOf(client: Client): Socket {
+  return (client as unknown as { connection: { stream: Socket } }).connection.stream
 }
 
 function unreachable(error: unknown, address: string, ledger: string): ErrandError {

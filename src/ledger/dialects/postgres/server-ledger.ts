@@ -1,12 +1,21 @@
 // Opens the ledger on a PostgreSQL server: three connections, for steps, for reads, and to watch other engines.
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
+import { createRandomIds } from '../../../core/ids.ts'
 import type { Ledger } from '../../ledger.ts'
+import { tablesOf } from '../../tables/tables.ts'
+import { wasCommitted } from './commit-outcome.ts'
+import { postgresDialect } from './dialect.ts'
+import { locksOf, scans } from './ledger-locks.ts'
 import { migrate } from './migrate.ts'
+import { OneByOne } from './one-by-one.ts'
 import { PostgresLedger } from './postgres-ledger.ts'
 import { ServerConnection } from './server-connection.ts'
 import { parseServerUrl } from './server-url.ts'
 import { ServerWatch } from './server-watch.ts'
+import { Session } from './session.ts'
+import { SnapshotReads } from './snapshot-reads.ts'
+import { Writer } from './writer.ts'
 
 /** The oldest version of PostgreSQL that is tested, as the server numbers it. */
 const oldestServer = 150_000
@@ -21,7 +30,12 @@ export async function openServerLedger(url: string, clock: Clock = systemClock):
   const target = parseServerUrl(url)
   const connection = (title: string, settings: Record<string, string>) =>
     new ServerConnection(target, { title: `errand ${title}`, settings })
-  const writer = connection('writer', { ...waits, statement_timeout: '60s', synchronous_commit: 'on' })
+  const writer = connection('writer', {
+    ...waits,
+    ...Object.fromEntries(scans.map((scan) => [scan, 'off'])),
+    statement_timeout: '60s',
+    synchronous_commit: 'on',
+  })
   const reader = connection('reader', { statement_timeout: '60s', idle_in_transaction_session_timeout: '10s' })
   const watch = connection('watch', { statement_timeout: '10s' })
   try {
@@ -30,9 +44,21 @@ export async function openServerLedger(url: string, clock: Clock = systemClock):
     await migrate(writer, target.name, { createsSchema: target.schema })
     const disconnect = () => Promise.all([writer.close(), reader.close()])
     let ledger: PostgresLedger | undefined
-    const life = new ServerWatch(watch, schema ?? (await currentSchema(writer)), clock, () => ledger?.othersChanged())
+    const life = new ServerWatch(watch, schema ?? (await currentSchema(writer)), clock, {
+      othersChanged: () => ledger?.othersChanged(),
+      silent() {
+        writer.drop()
+        reader.drop()
+      },
+    })
     await life.open()
-    ledger = new PostgresLedger({ name: target.name, writer, reader, life, clock, disconnect })
+    const tx = tablesOf(postgresDialect)
+    const locks = await locksOf(writer)
+    const session = new Session(writer)
+    const oneByOne = new OneByOne(session, locks, tx, (xid, cause) => wasCommitted(writer, clock, xid, cause))
+    const runner = new Writer(writer, locks, oneByOne, { tx, clock, random: createRandomIds().random })
+    const parts = { writer: session, reader: new SnapshotReads(reader, tx), runner, life, clock, disconnect }
+    ledger = new PostgresLedger({ name: target.name, ...parts })
     return ledger
   } catch (error) {
     await Promise.all([writer, reader, watch].map((each) => each.close()))

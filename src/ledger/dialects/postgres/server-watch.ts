@@ -4,6 +4,7 @@
 import { hostname } from 'node:os'
 import type { Clock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
+import { waitAtMost } from '../../../core/signals.ts'
 import type { Life } from '../../ledger.ts'
 import { applicationId } from '../../migrations/migrations.ts'
 import type { LedgerLife } from './life.ts'
@@ -21,6 +22,9 @@ const graceMs = 2_000
 const lookAgainMs = 1_000
 /** How long the server may take to repeat a notification to its sender. */
 const repeatedWithinMs = 2_000
+/** A connection without an answer for so many looks, each of this length, is lost. Several, because a process that was stopped looks late. */
+const silentLooks = 5
+const silentLookMs = 1_000
 /** Larger steps back are those of a clock that was set. */
 const maxStepBackMs = 1_000
 
@@ -33,12 +37,19 @@ const lookAtInstance = `
       and classid = $1::int4::oid and objid = hashtext($2)::oid) as held,
     (select host from instance where id = $3) as host, (select pid from instance where id = $3) as pid`
 
+export interface WatchNotices {
+  /** Another process may have committed. */
+  othersChanged(): void
+  /** The server has not answered for some seconds: other connections to it are lost too. */
+  silent(): void
+}
+
 export class ServerWatch implements LedgerLife {
   readonly #connection: ServerConnection
   readonly #clock: Clock
   readonly #channel: string
   readonly #schema: string
-  readonly #othersChanged: () => void
+  readonly #notices: WatchNotices
   /** The instances of this process. */
   readonly #held = new Set<string>()
   /** By instance: the session that holds its lock. */
@@ -55,13 +66,12 @@ export class ServerWatch implements LedgerLife {
   #offsetMs = 0
   #lastNow = 0
 
-  /** `othersChanged`: called when another process may have committed. */
-  constructor(connection: ServerConnection, schema: { oid: number }, clock: Clock, othersChanged: () => void) {
+  constructor(connection: ServerConnection, schema: { oid: number }, clock: Clock, notices: WatchNotices) {
     this.#connection = connection
     this.#clock = clock
     this.#schema = String(schema.oid)
     this.#channel = `errand_${schema.oid}`
-    this.#othersChanged = othersChanged
+    this.#notices = notices
   }
 
   /** @throws ErrandError LEDGER_UNAVAILABLE */
@@ -81,7 +91,7 @@ export class ServerWatch implements LedgerLife {
       )
     }
     this.#connection.onNotification = (sender) => {
-      if (sender !== this.#connection.processId) this.#othersChanged()
+      if (sender !== this.#connection.processId) this.#notices.othersChanged()
     }
     this.#connection.onLost = () => this.#lookAgain(0)
     await this.#compareClocks()
@@ -196,15 +206,24 @@ export class ServerWatch implements LedgerLife {
   async #look(): Promise<void> {
     try {
       const { processId } = this.#connection
-      if (processId !== undefined && processId === this.#session) await this.#compareClocks()
-      else await this.#resume()
-      this.#othersChanged()
+      if (processId !== undefined && processId === this.#session) await this.#answered(this.#compareClocks())
+      else await this.#answered(this.#resume())
+      this.#notices.othersChanged()
       this.#lookAgain(pollMs)
     } catch {
       // Observers read through another connection, and report what fails there.
-      this.#othersChanged()
+      this.#notices.othersChanged()
       this.#lookAgain(reconnectMs)
     }
+  }
+
+  /** A host that has vanished, or a network that drops packets, closes no connection. */
+  async #answered(work: Promise<void>): Promise<void> {
+    for (let look = 0; look < silentLooks; look++) if (await waitAtMost(this.#clock, silentLookMs, work)) return
+    work.catch(() => {})
+    this.#connection.drop()
+    this.#notices.silent()
+    throw new Error('the server does not answer')
   }
 
   async #resume(): Promise<void> {

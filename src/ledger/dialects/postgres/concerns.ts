@@ -1,0 +1,66 @@
+// Whose rows a statement concerns: what decides which steps of several processes may run beside each other. It follows from the statement:
+// from its table, and from the names of its holes, which the tables use for ids of one kind only. A statement that is not recognized concerns
+// the rows of any task: its step runs alone. A test lists what is recognized.
+import type { CompiledStatement } from '../../statement.ts'
+
+/**
+ * `tasks`: rows that belong to tasks, and are read and written only by who has locked the row of the task. `calls`: rows that belong to
+ * journal entries, and so to their tasks. `keys`: tasks by their keys, which may not exist yet. `heads`: the first ready tasks of a queue.
+ * `queue`: what admission counts, of this engine or as an estimate. `limits`: what it counts of all engines. `unshared`: rows that only steps
+ * write that run alone, or only this engine.
+ */
+export type Concern =
+  | { readonly of: 'tasks' | 'calls' | 'keys'; readonly places: readonly number[] }
+  | { readonly of: 'heads' | 'queue' | 'limits' | 'unshared' | 'all'; readonly places?: undefined }
+
+const known = new WeakMap<CompiledStatement, Concern>()
+
+export function concernOf(statement: CompiledStatement | undefined): Concern {
+  if (statement === undefined) return { of: 'all' }
+  let concern = known.get(statement)
+  if (concern === undefined) {
+    concern = recognized(statement)
+    known.set(statement, concern)
+  }
+  return concern
+}
+
+/** Tables whose rows belong to a task each. */
+const ofTasks = new Set(['task', 'run', 'call', 'message', 'dependency', 'event', 'stint', 'objective', 'team'])
+const taskHoles = new Set(['task', 'taskId', 'blocker', 'blockerId', 'parent', 'lane', 'worker', 'workerId'])
+
+function recognized({ sql, names }: CompiledStatement): Concern {
+  const text = sql.replaceAll('"', '').replace(/\s+/g, ' ').trim()
+  const [, verb = '', table = ''] = /^(insert into|update|delete from) (\w+)/.exec(text) ?? []
+  const [, from = ''] = /^select .*? from (\w+)/.exec(text) ?? []
+  if (
+    from === 'setting' ||
+    text.startsWith('select count(*) as families from (select 1 from purging limit 1)') ||
+    text.startsWith('update instance set lease_until')
+  )
+    return { of: 'unshared' }
+  if (/^select task\.executor as executor, count\(\*\) as open.* from run /.test(text)) {
+    return { of: names.includes('instance') ? 'queue' : 'limits' }
+  }
+  if (from === 'task' && / where ready = 1 and executor = /.test(text)) {
+    return { of: /^select (?:id|lane) /.test(text) ? 'queue' : 'heads' }
+  }
+  if (!ofTasks.has(verb === '' ? from : table) || names.includes('board') || names.includes('branch'))
+    return { of: 'all' }
+  const at = (isWanted: (name: string) => boolean) =>
+    names.flatMap((name, place) => (name !== undefined && isWanted(name) ? [place] : []))
+  if (table === 'task' || (from === 'task' && names.includes('id'))) return ofTask(verb, text, at)
+  if (from === 'task' && / key = \$/.test(text)) return { of: 'keys', places: at((name) => name === 'key') }
+  const tasks = at((name) => taskHoles.has(name))
+  if (tasks.length > 0) return { of: 'tasks', places: tasks }
+  const isOfCall = (name: string): boolean =>
+    name === 'call' || (name === 'id' && (from === 'call' || table === 'call'))
+  const calls = at(isOfCall)
+  return calls.length > 0 ? { of: 'calls', places: calls } : { of: 'all' }
+}
+
+/** The row of one task; a write that finds its tasks in another way concerns any. */
+function ofTask(verb: string, text: string, at: (isWanted: (name: string) => boolean) => number[]): Concern {
+  const isOfOne = verb === 'insert into' || / where (?:.*? and )?(?:task\.)?id = \$\d+/.test(text)
+  return isOfOne ? { of: 'tasks', places: at((name) => name === 'id') } : { of: 'all' }
+}

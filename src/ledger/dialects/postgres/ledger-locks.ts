@@ -1,0 +1,69 @@
+// The locks of a ledger, always taken in this order: the gate, shared by groups of steps that say whose rows they concern, and exclusive for
+// all others; the shared limits; keys of tasks; rows of tasks; and the sequence of events, in the statement that numbers them, so that the
+// order of their numbers is that of the commits.
+import { applicationId, ledgerVersion, requireKnownVersion } from '../../migrations/migrations.ts'
+import type { PostgresClient } from './client.ts'
+
+type Statement = readonly [sql: string, parameters: unknown[]]
+
+export interface LedgerLocks {
+  readonly gateShared: Statement
+  readonly gateAlone: Statement
+  readonly limits: Statement
+  /** In order, so that two creators cannot wait for each other. A key is locked before it is looked for: it may not exist. */
+  keys(keys: readonly string[]): Statement
+  rows(waits: boolean): string
+  readonly sequence: Statement
+  /** Numbers events under the lock of the sequence. */
+  readonly append: string
+  appendParameters(rows: string): unknown[]
+  /** What a transaction reads first, for `xidOf`. */
+  readonly begun: string
+  /** The same for steps that read whole tables: with all ways to do so. */
+  readonly begunAlone: string
+}
+
+/** The id of a transaction. @throws ErrandError LEDGER_NEWER when the ledger was migrated by a newer engine */
+export function xidOf(rows: readonly unknown[]): string {
+  const [{ xid, version }] = rows as [{ xid: string; version: number }]
+  if (version !== ledgerVersion) requireKnownVersion(Number(version), 'in use', {})
+  return xid
+}
+
+/** Advisory locks belong to a database, which may hold several ledgers: their numbers depend on the schema. */
+export async function locksOf(client: PostgresClient): Promise<LedgerLocks> {
+  const { rows } = await client.query(`
+    select hashtext(current_schema() || '/gate') as gate, hashtext(current_schema() || '/limits') as limits,
+      hashtext(current_schema() || '/sequence') as sequence, current_schema() as schema`)
+  const [{ gate, limits, sequence, schema }] = rows as [
+    { gate: number; limits: number; sequence: number; schema: string },
+  ]
+  const take = 'select pg_advisory_xact_lock($1::int4, $2::int4)'
+  return {
+    gateShared: ['select pg_advisory_xact_lock_shared($1::int4, $2::int4)', [applicationId, gate]],
+    gateAlone: [take, [applicationId, gate]],
+    limits: [take, [applicationId, limits]],
+    keys: (keys) => [
+      `select pg_advisory_xact_lock($1::int4, h) from
+        (select distinct hashtext($2 || k) as h from unnest($3::text[]) as k order by h) as hashes`,
+      [keyLocks, `${schema}/`, keys],
+    ],
+    rows: (waits) =>
+      `select 1 from task where id = any($1::text[]) order by id for no key update${waits ? '' : ' nowait'}`,
+    sequence: [take, [applicationId, sequence]],
+    append: `with numbering as materialized (select pg_advisory_xact_lock($2::int4, $3::int4))
+      insert into event (type, task_id, at, instance_id, data)
+      select e.type, e.task_id, e.at, e.instance_id, e.data
+      from numbering, json_populate_recordset(null::event, $1::json) as e returning seq`,
+    appendParameters: (events) => [events, applicationId, sequence],
+    begun,
+    begunAlone: `${begun}, ${scans.map((scan) => `set_config('${scan}', 'on', true)`).join(', ')}`,
+  }
+}
+
+const keyLocks = applicationId + 3
+
+const begun = 'select pg_current_xact_id()::text as xid, (select version from ledger_version) as version'
+
+/** The ways to read tables that are off for steps that read rows by their keys: on an empty ledger they look best, and stay planned. */
+export const scans = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin'] as const

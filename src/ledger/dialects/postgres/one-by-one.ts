@@ -1,0 +1,105 @@
+// Steps that run one after the other, in one transaction of which no other writes at the same time: any step may, whatever rows it concerns.
+import { Draft } from '../../draft.ts'
+import {
+  AppendedEvents,
+  CommitFailed,
+  type CommittedGroup,
+  type GroupRunner,
+  LedgerBusy,
+  type QueuedStep,
+  refusedStep,
+  type StepOutcome,
+} from '../../group-commit.ts'
+import type { Step, Tx } from '../../ledger.ts'
+import type { Request } from '../../statement.ts'
+import { StatementFailed } from './client.ts'
+import { type LedgerLocks, xidOf } from './ledger-locks.ts'
+import { drive, type Session } from './session.ts'
+
+/** Whether a transaction was committed. @throws CommitFailed if it stays unknown */
+type OutcomeSource = (xid: string, cause: unknown) => Promise<boolean>
+
+export class OneByOne implements GroupRunner {
+  readonly #session: Session
+  readonly #locks: LedgerLocks
+  readonly #tx: Tx
+
+  readonly #wasCommitted: OutcomeSource | undefined
+
+  /** `wasCommitted`: finds out about a commit whose answer was lost. Absent: its outcome is unknown. */
+  constructor(session: Session, locks: LedgerLocks, tx: Tx, wasCommitted?: OutcomeSource) {
+    this.#session = session
+    this.#locks = locks
+    this.#tx = tx
+    this.#wasCommitted = wasCommitted
+  }
+
+  /** @throws LedgerBusy, CommitFailed, StatementFailed */
+  async runGroup(group: readonly QueuedStep[]): Promise<CommittedGroup> {
+    const session = this.#session
+    const events = new AppendedEvents()
+    const outcomes: StepOutcome[] = []
+    let xid = ''
+    try {
+      await session.begin('begin')
+      await session.request(...this.#locks.gateAlone)
+      const { rows } = await session.request(this.#locks.begunAlone)
+      xid = xidOf(rows)
+      for (const { step } of group) outcomes.push(await this.#runStep(step, events))
+    } catch (error) {
+      await session.rollback()
+      throw session.isRetried(error) ? new LedgerBusy(0, error) : error
+    }
+    try {
+      await session.request('commit')
+    } catch (error) {
+      await session.rollback()
+      if (this.#wasCommitted === undefined) throw new CommitFailed((error as Error).message, { cause: error })
+      if (!(await this.#wasCommitted(xid, error))) throw new LedgerBusy(0, error)
+      return { outcomes, events: 'unseen' }
+    }
+    return { outcomes, events: events.committed() }
+  }
+
+  /** Always inside a savepoint: after a failed statement PostgreSQL refuses the rest of a transaction. */
+  async #runStep(step: Step, events: AppendedEvents): Promise<StepOutcome> {
+    const session = this.#session
+    const before = events.length
+    await session.request('savepoint step')
+    try {
+      const draft = new Draft()
+      const value = await drive(step.decide(this.#tx), (request) => this.#draftedReply(request, draft, events))
+      await this.#flush(draft, events)
+      await session.request('release savepoint step')
+      return { ok: true, value }
+    } catch (error) {
+      if (error instanceof StatementFailed && (error.isLost || error.isContention)) throw error
+      await session.request('rollback to savepoint step')
+      await session.request('release savepoint step')
+      events.truncate(before)
+      return {
+        ok: false,
+        error: error instanceof StatementFailed ? refusedStep(step, error, { sqlState: error.sqlState }) : error,
+      }
+    }
+  }
+
+  async #draftedReply(request: Request, draft: Draft, events: AppendedEvents): Promise<unknown> {
+    if (request.deferred) return draft.add(request)
+    const known = draft.answer(request)
+    if (known !== undefined) return known
+    await this.#flush(draft, events)
+    return draft.answer(request) ?? (await this.#run(request, draft, events))
+  }
+
+  async #flush(draft: Draft, events: AppendedEvents): Promise<void> {
+    for (const write of draft.take()) await this.#run(write, draft, events)
+  }
+
+  async #run(request: Request, draft: Draft, events: AppendedEvents): Promise<unknown> {
+    const reply = await this.#session.reply(request)
+    events.note(request, reply)
+    draft.noteReply(request, reply)
+    return reply
+  }
+}

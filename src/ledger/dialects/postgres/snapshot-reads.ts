@@ -1,0 +1,107 @@
+// Reads of a ledger on a server. Those that wait share one snapshot and go in waves, as steps do; they wait for no step.
+import { ErrandError } from '../../../core/errors.ts'
+import type { Op, Reads, Tx } from '../../ledger.ts'
+import { StatementFailed } from './client.ts'
+import type { ServerConnection } from './server-connection.ts'
+import { Flight } from './wave-flight.ts'
+import { Lane } from './wave-lane.ts'
+
+interface WaitingRead {
+  readonly query: (tx: Reads) => Op<unknown>
+  readonly signal: AbortSignal | undefined
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** The maximum of reads in one snapshot. */
+const maxReads = 200
+
+export class SnapshotReads {
+  readonly #connection: ServerConnection
+  readonly #tx: Tx
+  #waiting: WaitingRead[] = []
+  #running: Promise<void> | undefined
+
+  constructor(connection: ServerConnection, tx: Tx) {
+    this.#connection = connection
+    this.#tx = tx
+  }
+
+  read<R>(query: (tx: Reads) => Op<R>, signal: AbortSignal | undefined): Promise<R> {
+    return new Promise<R>((resolve, reject) => {
+      this.#waiting.push({ query, signal, resolve, reject })
+      // Those of the same turn of the event loop share a snapshot.
+      this.#running ??= new Promise<void>((begin) => setImmediate(begin)).then(() => this.#run())
+    })
+  }
+
+  /** Resolves when no read is under way. */
+  async settled(): Promise<void> {
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const reads = this.#waiting.splice(0, maxReads)
+      try {
+        await this.#readTogether(reads)
+      } catch (error) {
+        await this.#readApart(reads, error)
+      }
+    }
+    this.#running = undefined
+  }
+
+  /** A statement that fails ends the snapshot for all: then each read has one of its own, and fails alone. */
+  async #readApart(reads: readonly WaitingRead[], error: unknown): Promise<void> {
+    const isLost = !this.#connection.isConnected
+    for (const read of reads) {
+      if (reads.length === 1 || isLost) read.reject(unreadable(error))
+      else await this.#readTogether([read]).catch((failure: unknown) => read.reject(unreadable(failure)))
+    }
+  }
+
+  async #readTogether(reads: readonly WaitingRead[]): Promise<void> {
+    await this.#connection.ensure()
+    const lanes = reads.map((read, at) => {
+      const queued = { step: { name: 'read', decide: read.query }, resolve: read.resolve, reject: read.reject }
+      return { read, lane: new Lane(queued, at, this.#tx) }
+    })
+    const begin = 'begin isolation level repeatable read read only'
+    try {
+      for (let isFirst = true; ; isFirst = false) {
+        const flight = new Flight(this.#connection, { locksHeads: false })
+        for (const { lane, read } of lanes) advance(lane, read, flight)
+        if (flight.isEmpty) break
+        await flight.send((send) => isFirst && void send(begin))
+        for (const { lane } of lanes) lane.waiting = undefined
+      }
+    } finally {
+      // Of a lost connection nothing is left open.
+      this.#connection.query('rollback').catch(() => {})
+    }
+    for (const { lane, read } of lanes) {
+      if (lane.outcome?.ok) read.resolve(lane.outcome.value as never)
+      else read.reject(lane.outcome?.error)
+    }
+  }
+}
+
+function advance(lane: Lane, { signal }: WaitingRead, flight: Flight): void {
+  if (lane.isDone) return
+  try {
+    signal?.throwIfAborted()
+    const request = lane.next(() => false)
+    lane.waiting = request
+    if (request === undefined) lane.isDone = true
+    else flight.addRead(lane, request)
+  } catch (error) {
+    lane.outcome = { ok: false, error }
+    lane.isDone = true
+  }
+}
+
+function unreadable(error: unknown): unknown {
+  if (!(error instanceof StatementFailed)) return error
+  return new ErrandError('LEDGER_UNAVAILABLE', `The ledger could not be read (${error.message}).`, {}, error)
+}

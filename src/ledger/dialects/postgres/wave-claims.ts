@@ -1,0 +1,203 @@
+// Which step of a group may go on: the rows that each has claimed, what must be locked before it reads them, and for which steps it waits. The
+// result is that of the steps one after the other.
+import type { Request } from '../../statement.ts'
+import { concernOf } from './concerns.ts'
+import type { LedgerLocks } from './ledger-locks.ts'
+import type { Send } from './wave-flight.ts'
+import type { Lane } from './wave-lane.ts'
+
+/** Thrown by a step that concerns more rows than its tasks: it must run alone, and so must what comes after it wait. */
+export class RunsAlone extends Error {
+  readonly at: number
+
+  /** `at`: the place of the step in its group. */
+  constructor(at: number) {
+    super('the step concerns rows of other tasks')
+    this.at = at
+  }
+}
+
+/** Thrown when a step asks for rows that a later step has read: the later one has to wait for a group of its own. */
+export class OutOfOrder extends Error {
+  readonly at: number
+
+  /** `at`: the place of the later step in its group. */
+  constructor(at: number) {
+    super('a later step of the group has read the same rows')
+    this.at = at
+  }
+}
+
+/** What groups before this one have shown. */
+export interface Learned {
+  /** Rows that an attempt before this one found locked: they are locked first, in order. */
+  readonly rows: Iterable<string>
+  /** The names of steps that create tasks: the group adds to them. */
+  readonly creators: Set<string>
+}
+
+export class WaveClaims {
+  readonly #lanes: readonly Lane[]
+  /** By id, or key with a prefix. */
+  readonly #owners = new Map<string, Lane>()
+  readonly #locked = new Set<string>()
+  /** The names of steps that create tasks, as far as it is known. */
+  readonly #creators: Set<string>
+  /** Rows and keys to be locked in the next flight. */
+  #toLock = new Set<string>()
+  #keysToLock = new Set<string>()
+  #limitsNeeded = false
+
+  constructor(lanes: readonly Lane[], { rows, creators }: Learned) {
+    this.#lanes = lanes
+    this.#toLock = new Set(rows)
+    this.#creators = creators
+  }
+
+  /** The ids of all tasks that were claimed. */
+  get tasks(): string[] {
+    return [...this.#owners.keys()].filter((id) => !id.startsWith(keyPrefix))
+  }
+
+  /** Sends the locks that the next requests need. Only the first flight waits: later ones hold rows for which others may wait. */
+  lock(locks: LedgerLocks, send: Send, isFirst: boolean): void {
+    if (this.#limitsNeeded) void send(...locks.limits)
+    this.#limitsNeeded = false
+    if (this.#keysToLock.size > 0) void send(...locks.keys([...this.#keysToLock]))
+    if (this.#toLock.size > 0) void send(locks.rows(isFirst), [[...this.#toLock]])
+    for (const id of this.#toLock) this.#locked.add(id)
+    for (const key of this.#keysToLock) this.#locked.add(keyPrefix + key)
+    this.#toLock = new Set()
+    this.#keysToLock = new Set()
+  }
+
+  /** Whether a deferred write may be kept now. */
+  accepts(lane: Lane, write: Request): boolean {
+    const { of, places } = concernOf(write.statement)
+    if (write.appends === 'unseen') throw new RunsAlone(lane.at)
+    if (of === 'unshared') return true
+    if (of === 'calls') return this.#ownsCalls(lane, write, places)
+    if (of !== 'tasks') throw new RunsAlone(lane.at)
+    const { inserts, byKey, changes } = write.statement ?? {}
+    const isNew = inserts === true && changes === 'task'
+    if (inserts && changes === 'call' && byKey !== undefined) lane.calls.add((write.values as { id: string }).id)
+    if (isNew) {
+      lane.createsTasks = true
+      this.#creators.add(lane.name)
+    }
+    return this.#ownParents(lane, write) && this.#claim(lane, idsAt(write, places), isNew)
+  }
+
+  /**
+   * What is written to a child changes what is read about the children of its parent, at once: the writes of a transaction are visible to
+   * all of its steps. An earlier step must not see those of a later one.
+   */
+  #ownParents(lane: Lane, { statement, parameters }: Request): boolean {
+    if (statement?.changes !== 'task') return true
+    const { places } = concernOf(statement)
+    const parents = idsAt({ parameters }, places ?? []).flatMap((id) => lane.parents.get(id) ?? [])
+    return this.#own(lane, parents)
+  }
+
+  /** Whether a request may be sent now. */
+  mayRead(lane: Lane, request: Request): boolean {
+    const { of, places } = concernOf(request.statement)
+    switch (of) {
+      case 'all':
+        throw new RunsAlone(lane.at)
+      case 'unshared':
+        return true
+      case 'tasks':
+        return this.#ownParents(lane, request) && this.#claim(lane, idsAt(request, places), false)
+      case 'calls':
+        return this.#ownsCalls(lane, request, places)
+      case 'keys':
+        return this.#claimKeys(lane, idsAt(request, places))
+      default:
+        lane.isBarrier = true
+        if (!this.#isAloneNow(lane)) return false
+        if (of === 'limits') this.#limitsNeeded = true
+        return true
+    }
+  }
+
+  /** Whether all lanes before this one have ended, and none after it has begun. */
+  #isAloneNow(lane: Lane): boolean {
+    const later = this.#lanes.slice(lane.at + 1).find((each) => each.isStarted)
+    if (later !== undefined) throw new OutOfOrder(later.at)
+    return this.#lanes.slice(0, lane.at).every((each) => each.isDone)
+  }
+
+  /** Tasks are numbered in the order of their steps: those before it that may create any have sent theirs. */
+  mayNumber(lane: Lane): boolean {
+    if (!lane.createsTasks) return true
+    const later = this.#lanes.slice(lane.at + 1).find((each) => each.hasNumberedTasks)
+    if (later !== undefined) throw new OutOfOrder(later.at)
+    return this.#lanes
+      .slice(0, lane.at)
+      .every((each) => each.isDone || each.hasNumberedTasks || !this.#creators.has(each.name))
+  }
+
+  /** Journal entries belong to tasks of the lane: known ones, or one that is about to be read. */
+  #ownsCalls(lane: Lane, { parameters, want, statement }: Request, places: readonly number[]): boolean {
+    const isRead = want === 'rows' && statement?.byKey !== undefined
+    const isOwn = places.every((place) => lane.calls.has(parameters[place] as string))
+    if (!isOwn && !(isRead && lane.ownsTasks)) throw new RunsAlone(lane.at)
+    return true
+  }
+
+  #claim(lane: Lane, ids: readonly string[], areNew: boolean): boolean {
+    if (!this.#own(lane, ids)) return false
+    if (ids.length > 0) lane.ownsTasks = true
+    for (const id of ids) {
+      if (areNew) this.#locked.add(id)
+      else if (!this.#locked.has(id)) this.#toLock.add(id)
+    }
+    return true
+  }
+
+  #claimKeys(lane: Lane, keys: readonly string[]): boolean {
+    const named = keys.map((key) => keyPrefix + key)
+    if (!this.#own(lane, named)) return false
+    for (const key of keys) if (!this.#locked.has(keyPrefix + key)) this.#keysToLock.add(key)
+    return true
+  }
+
+  #own(lane: Lane, names: readonly string[]): boolean {
+    for (const name of names) {
+      const owner = this.#owners.get(name)
+      if (owner === undefined || owner === lane) continue
+      if (owner.at > lane.at) throw new OutOfOrder(owner.at)
+      if (!owner.isDone) return false
+    }
+    for (const name of names) this.#owners.set(name, lane)
+    return true
+  }
+
+  /** Notes what a lane has learned about its rows. @throws RunsAlone */
+  noteReply(lane: Lane): void {
+    const request = lane.waiting
+    if (request === undefined) return
+    lane.waiting = undefined
+    lane.reply ??= lane.draft.answer(request)
+    const { of } = concernOf(request.statement)
+    if (!Array.isArray(lane.reply)) return
+    for (const { id, taskId, parentId } of lane.reply as Array<Record<'id' | 'taskId' | 'parentId', unknown>>) {
+      if (typeof id === 'string' && typeof parentId === 'string') lane.parents.set(id, parentId)
+      if (of === 'heads' && typeof id === 'string') {
+        this.#locked.add(id)
+        this.#owners.set(id, lane)
+        lane.ownsTasks = true
+      }
+      if (typeof id !== 'string' || typeof taskId !== 'string') continue
+      if (this.#owners.get(taskId) === lane) lane.calls.add(id)
+      else if (of === 'calls') throw new RunsAlone(lane.at)
+    }
+  }
+}
+
+const keyPrefix = 'key:'
+
+function idsAt({ parameters }: Pick<Request, 'parameters'>, places: readonly number[]): string[] {
+  return places.map((place) => parameters[place]).filter((id) => typeof id === 'string')
+}

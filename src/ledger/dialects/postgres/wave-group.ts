@@ -1,0 +1,160 @@
+// A group of steps in one transaction, beside the groups of other processes. The steps go in waves: one flight serves the next request of each
+// of them. Each is judged on rows that the transaction has locked, so that the result is that of some order of the steps; a step that asks for
+// the rows of another step of its group waits for that one's end.
+import type { CommittedGroup, QueuedStep, StepOutcome } from '../../group-commit.ts'
+import type { NewEvent, Tx } from '../../ledger.ts'
+import type { Request } from '../../statement.ts'
+import { StatementFailed } from './client.ts'
+import { type LedgerLocks, xidOf } from './ledger-locks.ts'
+import type { ServerConnection } from './server-connection.ts'
+import { type Learned, OutOfOrder, RunsAlone, WaveClaims } from './wave-claims.ts'
+import { Flight, type Send } from './wave-flight.ts'
+import { eventsOf, Lane, numbered } from './wave-lane.ts'
+
+/** Thrown when a step fails after a part of it was sent: the steps run one by one. */
+export class RunsOneByOne extends Error {}
+
+export class WaveGroup {
+  readonly #connection: ServerConnection
+  readonly #locks: LedgerLocks
+  readonly #lanes: readonly Lane[]
+  readonly #claims: WaveClaims
+  #flights = 0
+  #begun: Promise<unknown[]> | undefined
+  /** Of the transaction, by which its outcome can be asked for later. */
+  xid: string | undefined
+  isCommitting = false
+
+  constructor(
+    connection: ServerConnection,
+    locks: LedgerLocks,
+    tx: Tx,
+    group: readonly QueuedStep[],
+    learned: Learned,
+  ) {
+    this.#connection = connection
+    this.#locks = locks
+    this.#lanes = group.map((queued, at) => new Lane(queued, at, tx))
+    this.#claims = new WaveClaims(this.#lanes, learned)
+  }
+
+  /** Complete once all steps have ended. */
+  get outcomes(): StepOutcome[] {
+    return this.#lanes.map(({ outcome }) => outcome as StepOutcome)
+  }
+
+  /** The first flight has arrived: others may wait for its locks. */
+  get holdsLocks(): boolean {
+    return this.#flights > 0
+  }
+
+  /** The tasks that it has concerned itself with. */
+  get touched(): string[] {
+    return this.#claims.tasks
+  }
+
+  /** @throws StatementFailed, RunsAlone, OutOfOrder, RunsOneByOne; the transaction is still open then */
+  async run(): Promise<CommittedGroup> {
+    for (;;) {
+      const flight = new Flight(this.#connection, { locksHeads: true })
+      this.#advance(flight)
+      const isLast = this.#lanes.every((lane) => lane.isDone) && this.#flights > 0
+      if (isLast) return await this.#commit(flight)
+      await flight.send((send) => this.#open(send))
+      this.#flights++
+      if (this.#begun !== undefined) this.xid = xidOf(await this.#begun)
+      this.#begun = undefined
+      for (const lane of this.#lanes) this.#claims.noteReply(lane)
+    }
+  }
+
+  #advance(flight: Flight): void {
+    let mayStart = true
+    for (const lane of this.#lanes) {
+      if (!lane.isDone && lane.waiting === undefined && (lane.isStarted || mayStart)) this.#advanceLane(lane, flight)
+      if (lane.isBarrier && !lane.isDone) mayStart = false
+    }
+  }
+
+  #advanceLane(lane: Lane, flight: Flight): void {
+    let request: Request | undefined
+    try {
+      // One that has ended only waits for its writes.
+      if (lane.outcome === undefined) request = lane.next((write) => this.#claims.accepts(lane, write))
+    } catch (error) {
+      if (error instanceof RunsAlone || error instanceof OutOfOrder) throw error
+      if (lane.isSent) throw new RunsOneByOne()
+      lane.outcome = { ok: false, error }
+      lane.isDone = true
+      return
+    }
+    const waits = request !== undefined && (lane.parked === request || !this.#claims.mayRead(lane, request))
+    if (waits || !this.#claims.mayNumber(lane)) {
+      lane.parked = request
+      return
+    }
+    for (const write of lane.draft.take()) {
+      flight.addWrite(lane, write)
+      lane.isSent = true
+    }
+    lane.hasNumberedTasks ||= lane.createsTasks
+    lane.createsTasks = false
+    if (request === undefined) {
+      lane.isDone = true
+      return
+    }
+    lane.waiting = request
+    if (lane.draft.isUnnumbered(request)) return
+    if (request.want === 'rows') flight.addRead(lane, request)
+    else {
+      flight.addWrite(lane, request)
+      lane.isSent = true
+    }
+  }
+
+  /** The locks of this flight, before anything that depends on them. */
+  #open(send: Send): void {
+    const isFirst = this.#flights === 0
+    if (isFirst) {
+      void send('begin')
+      void send(...this.#locks.gateShared)
+      this.#begun = send(this.#locks.begun)
+    }
+    this.#claims.lock(this.#locks, send, isFirst)
+  }
+
+  async #commit(flight: Flight): Promise<CommittedGroup> {
+    const appended = eventsOf(this.#lanes)
+    let seqs: Promise<unknown[]> | undefined
+    let committed: Promise<{ command?: string | undefined }> | undefined
+    this.isCommitting = true
+    await flight.send(
+      (send) => this.#open(send),
+      (send) => {
+        if (appended.length > 0) seqs = send(this.#locks.append, this.#locks.appendParameters(rowsOf(appended)))
+        committed = this.#connection.query('commit')
+        committed.catch(() => {})
+      },
+    )
+    const { command } = await (committed as NonNullable<typeof committed>).catch((error: unknown) => {
+      throw new StatementFailed(error)
+    })
+    // After a failed statement the server answers a commit with a rollback, and no error.
+    if (command !== 'COMMIT') throw new StatementFailed(new Error(`the server answered the commit with ${command}`))
+    const events = seqs === undefined ? [] : numbered(appended, await seqs)
+    return { outcomes: this.outcomes, events: events ?? 'unseen' }
+  }
+}
+
+/** The rows of events as JSON. */
+function rowsOf(events: readonly NewEvent[]): string {
+  return JSON.stringify(
+    events.map(({ type, taskId, at, instanceId, data }) => ({
+      type,
+      task_id: taskId,
+      at,
+      instance_id: instanceId,
+      data: JSON.stringify(data),
+    })),
+  )
+}

@@ -1,0 +1,107 @@
+// Runs the steps of a ledger on a server: in waves beside other processes where they say whose rows they concern, else one by one behind the
+// exclusive gate. Learns which rows groups meet at, and which steps run alone; finds out what became of a commit whose answer was lost.
+import type { Clock } from '../../../core/clock.ts'
+import { rest } from '../../../core/signals.ts'
+import { type CommittedGroup, type GroupRunner, LedgerBusy, type QueuedStep } from '../../group-commit.ts'
+import type { Tx } from '../../ledger.ts'
+import { StatementFailed } from './client.ts'
+import { wasCommitted } from './commit-outcome.ts'
+import type { LedgerLocks } from './ledger-locks.ts'
+import type { OneByOne } from './one-by-one.ts'
+import type { ServerConnection } from './server-connection.ts'
+import { OutOfOrder, RunsAlone } from './wave-claims.ts'
+import { WaveGroup } from './wave-group.ts'
+
+/** The maximum of steps in one transaction. */
+const maxGroupSize = 500
+/** How often a step that has run alone runs alone again before it is tried beside others: it may have been a rare case of it. */
+const timesAlone = 16
+/** From this attempt on, a group that meets others is halved; from the second on, its steps run alone. */
+const halvedFrom = 3
+const aloneFrom = 6
+const maxPauseMs = 20
+
+export class Writer implements GroupRunner {
+  readonly #connection: ServerConnection
+  readonly #locks: LedgerLocks
+  readonly #oneByOne: OneByOne
+  readonly #tx: Tx
+  readonly #clock: Clock
+  readonly #random: () => number
+  /** By the name of a step: how often it will run alone. */
+  readonly #alone = new Map<string, number>()
+  readonly #creators = new Set<string>()
+
+  constructor(
+    connection: ServerConnection,
+    locks: LedgerLocks,
+    oneByOne: OneByOne,
+    { tx, clock, random }: { tx: Tx; clock: Clock; random: () => number },
+  ) {
+    this.#connection = connection
+    this.#locks = locks
+    this.#oneByOne = oneByOne
+    this.#tx = tx
+    this.#clock = clock
+    this.#random = random
+  }
+
+  /** Runs the first steps of a group, or all. @throws LedgerBusy, CommitFailed, StatementFailed */
+  async runGroup(group: readonly QueuedStep[]): Promise<CommittedGroup> {
+    const isAlone = ({ step }: QueuedStep) => (this.#alone.get(step.name) ?? 0) > 0
+    const [first] = group as [QueuedStep]
+    const end = group.findIndex((queued) => isAlone(queued) !== isAlone(first))
+    const alike = group.slice(0, Math.min(end === -1 ? group.length : end, maxGroupSize))
+    if (!isAlone(first)) return await this.#runBeside(alike)
+    for (const { step } of alike) this.#alone.set(step.name, (this.#alone.get(step.name) ?? 1) - 1)
+    return await this.#oneByOne.runGroup(alike)
+  }
+
+  async #runBeside(given: readonly QueuedStep[]): Promise<CommittedGroup> {
+    const learned = new Set<string>()
+    let group = given
+    for (let attempt = 1; attempt < aloneFrom; attempt++) {
+      const waves = new WaveGroup(this.#connection, this.#locks, this.#tx, group, {
+        rows: learned,
+        creators: this.#creators,
+      })
+      try {
+        await this.#connection.ensure()
+        return await waves.run()
+      } catch (error) {
+        const committed = await this.#afterFailure(error, waves)
+        if (committed !== undefined) return committed
+        if (error instanceof OutOfOrder) {
+          group = group.slice(0, error.at)
+          continue
+        }
+        if (error instanceof RunsAlone) {
+          this.#alone.set((group[error.at] as QueuedStep).step.name, timesAlone)
+          if (error.at === 0) return await this.runGroup(group)
+          group = group.slice(0, error.at)
+          continue
+        }
+        if (!(error instanceof StatementFailed && error.isContention)) break
+        // The first flight has waited as long as a lock may take.
+        if (error.isTimeout && !waves.holdsLocks) throw new LedgerBusy(0, error)
+        for (const id of waves.touched) learned.add(id)
+        if (attempt >= halvedFrom) group = group.slice(0, Math.ceil(group.length / 2))
+        await rest(this.#clock, this.#random() * Math.min(maxPauseMs, 2 ** attempt))
+      }
+    }
+    return await this.#oneByOne.runGroup(group)
+  }
+
+  /** Rolls back. Undefined if the steps may run again. */
+  async #afterFailure(error: unknown, waves: WaveGroup): Promise<CommittedGroup | undefined> {
+    const isLost = !this.#connection.isConnected || (error instanceof StatementFailed && error.isLost)
+    if (!isLost) {
+      await this.#connection.query('rollback').catch(() => {})
+      return undefined
+    }
+    const outcomes = waves.isCommitting && waves.xid !== undefined ? waves.outcomes : undefined
+    if (outcomes !== undefined && (await wasCommitted(this.#connection, this.#clock, waves.xid as string, error)))
+      return { outcomes, events: 'unseen' }
+    throw new LedgerBusy(0, error)
+  }
+}
