@@ -37,12 +37,16 @@ export function effectsOf({ effects }: Place): Effect[] {
 
 export type Line = Record<string, unknown>
 
-/** An engine in a process of its own. */
-export function startEngine(place: Place, options: Omit<ProcessOptions, 'ledger' | 'effects'> = {}) {
+/** An engine in a process of its own. `within`: the command that starts it, for example in a network namespace. */
+export function startEngine(
+  place: Place,
+  options: Omit<ProcessOptions, 'ledger' | 'effects'> = {},
+  within: readonly string[] = [],
+) {
   const given: ProcessOptions = { ledger: place.ledger, effects: place.effects, ...options }
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, JSON.stringify(given)], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', script, JSON.stringify(given)]
+  const [program, ...args] = [...within, ...node] as [string, ...string[]]
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] })
   let stderr = ''
   child.stderr.on('data', (chunk: Buffer) => {
     stderr += chunk.toString()

@@ -11,6 +11,7 @@ import {
   type Step,
   taskRow,
 } from '../../src/testing/index.ts'
+import { emptied } from '../postgres/emptied.ts'
 
 let server: Promise<PGlite> | undefined
 let schemas = 0
@@ -36,18 +37,12 @@ const contractSchema = 'ledger_of_contract'
 async function openEmptied(): Promise<PostgresClient> {
   server ??= PGlite.create()
   const client = await server
-  await client.query(`create schema if not exists ${contractSchema}`)
+  const { rows } = await client.query('select 1 from information_schema.schemata where schema_name = $1', [
+    contractSchema,
+  ])
+  if (rows.length === 0) await client.query(`create schema ${contractSchema}`)
   await client.query(`set search_path to ${contractSchema}`)
-  const { rows } = await client.query<{ name: string }>(
-    `select quote_ident(table_name) as name from information_schema.tables
-     where table_schema = $1 and table_name not in ('ledger_version', 'branch')`,
-    [contractSchema],
-  )
-  const tables = rows.map(({ name }) => name).join()
-  if (tables === '') return client
-  await client.query(`truncate ${tables} restart identity cascade`)
-  await client.query(`delete from branch where name <> 'main'`)
-  await client.query(`select setval('branch_seq_seq', 1)`)
+  if (rows.length > 0) await client.query(emptied)
   return client
 }
 

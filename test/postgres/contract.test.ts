@@ -2,24 +2,11 @@
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ledgerContract, openLedger } from '../../src/testing/index.ts'
+import { emptied } from './emptied.ts'
 import { createDatabase, testServer } from './server.ts'
 
 const server = await testServer()
 let database: { url: string; admin: pg.Client } | undefined
-
-/** Deletes the few rows of a test, which takes less time than to truncate all tables. Their triggers would refuse it. */
-const emptying = `do $$ declare name text; begin
-  set local session_replication_role = replica;
-  for name in select quote_ident(table_name) from information_schema.tables
-    where table_schema = 'public' and table_name not in ('ledger_version', 'branch') loop
-    execute 'delete from ' || name;
-  end loop;
-  delete from branch where branch.name <> 'main';
-  for name in select quote_ident(sequencename) from pg_sequences where schemaname = 'public' loop
-    perform setval(name::regclass, 1, false);
-  end loop;
-  perform setval('branch_seq_seq', 1);
-end $$`
 
 /** The URL of a database with empty tables, the first branch only, and all sequences at 1. */
 async function openEmptied(): Promise<string> {
@@ -30,7 +17,7 @@ async function openEmptied(): Promise<string> {
     return url
   }
   const { admin, url } = database
-  await admin.query(emptying)
+  await admin.query(emptied)
   return url
 }
 

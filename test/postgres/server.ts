@@ -2,7 +2,7 @@
 // CI; elsewhere tests without a server are skipped, and say so.
 import { type ChildProcess, type ExecFileSyncOptions, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -11,14 +11,14 @@ import pg from 'pg'
 export interface TestServer {
   /** Of the maintenance database, where the user may create others. */
   readonly url: string
-  /** The server process; undefined for one that was started elsewhere. */
-  readonly pid: number | undefined
   stop(): Promise<void>
 }
 
 interface ServerOptions {
   /** For tests that kill the server. Default false: a commit does not wait for the disk. */
   fsync?: boolean
+  /** Accepts encrypted connections over the links of network namespaces too. Default false: of this host only. */
+  network?: boolean
 }
 
 let shared: Promise<TestServer | undefined> | undefined
@@ -29,11 +29,11 @@ export function testServer(): Promise<TestServer | undefined> {
   return shared
 }
 
-export async function startServer({ fsync = false }: ServerOptions = {}): Promise<TestServer | undefined> {
+export async function startServer(options: ServerOptions = {}): Promise<TestServer | undefined> {
   const given = process.env['ERRAND_PG_URL']
-  if (given !== undefined && given !== '') return { url: given, pid: undefined, stop: async () => {} }
+  if (given !== undefined && given !== '') return { url: given, stop: async () => {} }
   const programs = foundPrograms() ?? (process.env['CI'] ? installed() : undefined)
-  if (programs !== undefined) return await started(programs, fsync)
+  if (programs !== undefined) return await started(programs, options)
   console.warn(
     '\nSKIPPED: the tests on a PostgreSQL server, because neither ERRAND_PG_URL nor initdb was found. Install postgresql 15 or newer.\n',
   )
@@ -97,7 +97,7 @@ function serverUser(): { uid?: number; gid?: number } {
   }
 }
 
-async function started(programs: string, fsync: boolean): Promise<TestServer> {
+async function started(programs: string, { fsync = false, network = false }: ServerOptions): Promise<TestServer> {
   const user = serverUser()
   const folder = mkdtempSync(join(tmpdir(), 'errand-postgres-'))
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid as number)
@@ -105,9 +105,11 @@ async function started(programs: string, fsync: boolean): Promise<TestServer> {
   const asUser = { ...user, cwd: folder, env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } }
   const initialized = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions']
   execFileSync(join(programs, 'initdb'), initialized, { ...asUser, stdio: ['ignore', 'ignore', 'inherit'] })
+  if (network) offerEncryption(data, asUser)
   const port = await freePort()
   const settings = {
-    listen_addresses: '127.0.0.1',
+    listen_addresses: network ? '*' : '127.0.0.1',
+    ssl: network ? 'on' : 'off',
     unix_socket_directories: '',
     port: String(port),
     max_connections: '200',
@@ -115,29 +117,33 @@ async function started(programs: string, fsync: boolean): Promise<TestServer> {
     ...(fsync ? {} : { fsync: 'off', full_page_writes: 'off' }),
   }
   const set = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const child = spawn(join(programs, 'postgres'), ['-D', data, ...set], { ...asUser, stdio: 'ignore' })
+  // The server ends when this process closes its end of the pipe, however it ends: a killed worker of the test runner runs no code.
+  const untilInputEnds = '"$@" </dev/null & server=$!; cat >/dev/null; kill -QUIT $server; wait $server'
+  const command = ['-c', untilInputEnds, 'sh', join(programs, 'postgres'), '-D', data, ...set]
+  const child = spawn('sh', command, { ...asUser, stdio: ['pipe', 'ignore', 'ignore'] })
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  const killed = (): void => void child.kill('SIGQUIT')
-  process.once('exit', killed)
   try {
     await accepting(url, child)
   } catch (error) {
-    killed()
+    child.stdin.end()
     throw error
   }
   return {
     url,
-    pid: child.pid,
     async stop() {
-      process.removeListener('exit', killed)
-      if (child.exitCode === null && child.signalCode === null) {
-        // At once: nothing of it is read again.
-        child.kill('SIGQUIT')
-        await once(child, 'exit')
-      }
+      child.stdin.end()
+      if (child.exitCode === null) await once(child, 'exit')
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** With a certificate that signs itself, and for the addresses of namespaces. */
+function offerEncryption(data: string, asUser: ExecFileSyncOptions): void {
+  const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=errand-test']
+  const files = ['-keyout', join(data, 'server.key'), '-out', join(data, 'server.crt')]
+  execFileSync('openssl', [...made, ...files], { ...asUser, stdio: 'pipe' })
+  appendFileSync(join(data, 'pg_hba.conf'), 'hostssl all all 10.83.0.0/16 trust\n')
 }
 
 /** Resolves when the server accepts a connection: it says so nowhere else. */

@@ -1,0 +1,349 @@
+// Several engines' ledgers on one PostgreSQL server write beside each other: nothing is lost, missed, or reported wrongly. For each check, a fault
+// in the statements that the server receives shows that it finds one.
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import pg from 'pg'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createEngine } from '../../src/create-engine.ts'
+import type { TaskRecord } from '../../src/entities/task.ts'
+import { ServerConnection } from '../../src/ledger/dialects/postgres/server-connection.ts'
+import type { Ledger, Step } from '../../src/ledger/ledger.ts'
+import { eventRow, openLedger, taskRow } from '../../src/testing/index.ts'
+import { createDatabase, type TestServer, testServer } from './server.ts'
+
+const server = (await testServer()) as TestServer
+
+async function openSeveral(count: number): Promise<{ url: string; ledgers: Ledger[]; close: () => Promise<unknown> }> {
+  const url = await createDatabase(server)
+  const ledgers: Ledger[] = []
+  for (let n = 0; n < count; n++) ledgers.push(await openLedger(url))
+  return { url, ledgers, close: () => Promise.all(ledgers.map((ledger) => ledger.close())) }
+}
+
+type CutAt = 'before it is sent' | 'before it is answered'
+
+interface Relay {
+  readonly url: string
+  /** The number of commits at which a connection was cut. */
+  readonly cuts: number
+  /** Cuts the connection of the next commit. */
+  cutAtCommit(at: CutAt): void
+  /** Connections that are open are neither forwarded any more nor closed. */
+  silence(): void
+  close(): void
+}
+
+/** Forwards connections to the server. */
+async function openRelay(target: string): Promise<Relay> {
+  const { hostname, port } = new URL(target)
+  const sockets = new Set<Socket>()
+  let cutAt: CutAt | undefined
+  let cuts = 0
+  const relay = createServer((client) => {
+    const upstream = connect(Number(port), hostname)
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+    }
+    client.on('data', (chunk) => {
+      if (cutAt === undefined || !chunk.includes('commit\0')) return upstream.write(chunk)
+      cuts++
+      const isSent = cutAt === 'before it is answered'
+      cutAt = undefined
+      // The server gets the whole flight, and then the end of the connection.
+      if (isSent) upstream.write(chunk)
+      upstream.end()
+      client.destroy()
+      return false
+    })
+    upstream.on('data', (chunk) => client.writable && client.write(chunk))
+    client.on('close', () => upstream.end())
+    upstream.on('close', () => client.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+  const url = new URL(target)
+  url.port = String((relay.address() as AddressInfo).port)
+  return {
+    url: url.href,
+    get cuts() {
+      return cuts
+    },
+    cutAtCommit(at) {
+      cutAt = at
+    },
+    silence() {
+      for (const socket of sockets) socket.pause()
+    },
+    close() {
+      relay.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+type Change = (sql: string, parameters: readonly unknown[] | undefined) => string
+
+/** Changes what all connections of this process send, until the test ends. */
+function changeStatements(change: Change): void {
+  const query = ServerConnection.prototype.query
+  const spy = vi.spyOn(ServerConnection.prototype, 'query').mockImplementation(function (
+    this: ServerConnection,
+    sql,
+    parameters,
+  ) {
+    return query.call(this, change(sql, parameters), parameters)
+  })
+  onTestFinished(() => spy.mockRestore())
+}
+
+/** Inserts a task and appends its event, as a step beside others does. */
+const add = (id: string): Step<void> => ({
+  name: 'add',
+  *decide(tx) {
+    yield* tx.task.insert(taskRow({ id }))
+    yield* tx.event.append(eventRow({ taskId: id }))
+  },
+})
+
+/** Reads a task, and writes what depends on what was read. */
+const raise = (id: string): Step<number> => ({
+  name: 'raise',
+  *decide(tx) {
+    const task = (yield* tx.task.get(id)) as TaskRecord
+    yield* tx.task.save({ ...task, attempt: task.attempt + 1 })
+    yield* tx.event.append(eventRow({ taskId: id }))
+    return task.attempt + 1
+  },
+})
+
+describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => {
+  // Between the numbering of an event and its commit, so that writers overtake each other if they can.
+  const slowed = (sql: string) => sql.replace('returning seq', 'returning seq, pg_sleep(random() * 0.01)')
+  const unordered = (sql: string) =>
+    sql.replace('select pg_advisory_xact_lock($2::int4, $3::int4)', 'select $2::int4, $3::int4')
+
+  it('a follower misses no event of four writers', async () => {
+    changeStatements(slowed)
+    const { seen, written } = await followed()
+    expect(seen).toBe(written)
+  })
+
+  it('a follower misses events if the lock of their sequence is not taken', async () => {
+    changeStatements((sql) => slowed(unordered(sql)))
+    const { seen, written } = await followed()
+    expect(seen).toBeLessThan(written)
+  })
+
+  async function followed(): Promise<{ seen: number; written: number }> {
+    const { ledgers, close } = await openSeveral(5)
+    const [follower, ...writers] = ledgers as [Ledger, ...Ledger[]]
+    const perWriter = 120
+    let isWritten = false
+    const writing = Promise.all(
+      writers.map(async (ledger, writer) => {
+        for (let n = 0; n < perWriter; n += 3) {
+          await Promise.all([0, 1, 2].map((each) => ledger.step(add(`task-${writer}-${n + each}`))))
+        }
+      }),
+    ).then(() => {
+      isWritten = true
+    })
+    const seen = new Set<string>()
+    for (let cursor = 0, isLast = false; ; ) {
+      const page = await follower.read((tx) => tx.event.after(cursor, 500))
+      for (const { taskId } of page) seen.add(taskId)
+      cursor = page.at(-1)?.seq ?? cursor
+      if (page.length > 0) continue
+      if (isLast) break
+      isLast = isWritten
+    }
+    await writing
+    await close()
+    return { seen: seen.size, written: writers.length * perWriter }
+  }
+
+  it('a limit that engines share is never exceeded', async () => {
+    expect(await maxOpenRuns(() => changeStatements(slowed))).toBeLessThanOrEqual(2)
+  })
+
+  it('a limit that engines share is exceeded if the lock of the limits is not taken', async () => {
+    const most = await maxOpenRuns(async (url) => {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      const { rows } = await client.query<{ key: number }>(`select hashtext(current_schema() || '/limits') as key`)
+      await client.end()
+      const [{ key }] = rows as [{ key: number }]
+      changeStatements((sql, parameters) =>
+        parameters?.[1] === key && sql.startsWith('select pg_advisory_xact_lock(')
+          ? 'select $1::int4, $2::int4'
+          : slowed(sql),
+      )
+    })
+    expect(most).toBeGreaterThan(2)
+  })
+
+  /** The most open runs at once of an executor for which four engines share a limit of two. */
+  async function maxOpenRuns(prepare: (url: string) => unknown): Promise<number> {
+    const url = await createDatabase(server)
+    await prepare(url)
+    const brief = async () => 1
+    const open = () => createEngine({ ledger: url, executors: { brief }, maxConcurrent: 8 })
+    const engines: Array<Awaited<ReturnType<typeof open>>> = []
+    for (let n = 0; n < 4; n++) engines.push(await open())
+    const engineOf = (n: number) => engines[n % engines.length] as (typeof engines)[0]
+    await engineOf(0).setSharedLimits({ limits: { brief: 2 } })
+    const tasks = await Promise.all(Array.from({ length: 100 }, (_, n) => engineOf(n).create({ executor: 'brief' })))
+    const settled = Promise.all(tasks.map((task) => engineOf(0).settled(task)))
+    let areSettled = false
+    void settled.then(() => {
+      areSettled = true
+    })
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    let most = 0
+    while (!areSettled) {
+      const { rows } = await client.query<{ open: number }>(
+        `select count(*)::int as open from run where status <> 'closed'`,
+      )
+      most = Math.max(most, (rows[0] as { open: number }).open)
+    }
+    await client.end()
+    for (const engine of engines) await engine.close()
+    return most
+  }
+
+  it('each step is judged on the writes of all steps before it, of its own group and of other processes', async () => {
+    const { ledgers, close } = await openSeveral(4)
+    await (ledgers[0] as Ledger).step(add('a'))
+    await (ledgers[0] as Ledger).step(add('b'))
+    const raised = await Promise.all(
+      ledgers.flatMap((ledger) => Array.from({ length: 40 }, (_, n) => ledger.step(raise(n % 2 === 0 ? 'a' : 'b')))),
+    )
+    const before = taskRow({ id: 'a' }).attempt
+    const expected = Array.from({ length: 80 }, (_, n) => before + 1 + n).flatMap((each) => [each, each])
+    expect(raised.sort((a, b) => a - b)).toEqual(expected)
+    await close()
+  })
+
+  it('steps that lock the same rows in another order all succeed', async () => {
+    const { ledgers, close } = await openSeveral(3)
+    const ids = ['a', 'b', 'c', 'd']
+    for (const id of ids) await (ledgers[0] as Ledger).step(add(id))
+    const inOrder = (order: readonly string[]): Step<void> => ({
+      name: 'raise several',
+      *decide(tx) {
+        for (const id of order) {
+          const task = (yield* tx.task.get(id)) as TaskRecord
+          yield* tx.task.save({ ...task, attempt: task.attempt + 1 })
+        }
+      },
+    })
+    const orders = [ids, ids.toReversed(), ['c', 'a', 'd', 'b']]
+    await Promise.all(
+      ledgers.map(async (ledger, at) => {
+        for (let n = 0; n < 15; n++) await ledger.step(inOrder(orders[at] as string[]))
+      }),
+    )
+    const tasks = await (ledgers[0] as Ledger).read((tx) => tx.task.list({}, 9))
+    expect(new Set(tasks.map(({ attempt }) => attempt))).toEqual(new Set([taskRow({ id: 'a' }).attempt + 45]))
+    await close()
+  })
+
+  it('the outcome of a step is reported as it is in the ledger when connections are cut around its commit', async () => {
+    const { wrong, steps, cuts } = await cutAroundCommits()
+    expect(wrong).toEqual([])
+    expect(steps).toBe(180)
+    expect(cuts).toBe(60)
+  })
+
+  it('the outcome of a step is reported wrongly if the server is not asked what became of a commit', async () => {
+    changeStatements((sql) => sql.replace('pg_xact_status($1::xid8)', `coalesce('aborted', pg_xact_status($1::xid8))`))
+    const { wrong } = await cutAroundCommits()
+    expect(wrong.length).toBeGreaterThan(0)
+  })
+
+  async function cutAroundCommits(): Promise<{ wrong: string[]; steps: number; cuts: number }> {
+    const relay = await openRelay(await createDatabase(server))
+    const ledger = await openLedger(relay.url)
+    const stored = new Map<string, boolean>()
+    for (let n = 0; n < 60; n++) {
+      relay.cutAtCommit(n % 2 === 0 ? 'before it is sent' : 'before it is answered')
+      const steps = [0, 1, 2].map((each) => {
+        const id = `task-${n}-${each}`
+        return ledger.step(add(id)).then(
+          () => stored.set(id, true),
+          (error: { code: string }) => {
+            expect(error.code).not.toBe('OUTCOME_UNKNOWN')
+            stored.set(id, false)
+          },
+        )
+      })
+      await Promise.all(steps)
+    }
+    const found = new Set((await ledger.read((tx) => tx.task.list({}, 1_000))).map(({ id }) => id))
+    await ledger.close()
+    relay.close()
+    const wrong = [...stored].filter(([id, isStored]) => found.has(id) !== isStored).map(([id]) => id)
+    return { wrong, steps: stored.size, cuts: relay.cuts }
+  }
+
+  it('a connection on which the server is silent is given up and made anew', async () => {
+    const relay = await openRelay(await createDatabase(server))
+    const ledger = await openLedger(relay.url)
+    await ledger.step(add('before'))
+    relay.silence()
+    await ledger.step(add('after'))
+    expect((await ledger.read((tx) => tx.task.list({}, 9))).map(({ id }) => id).sort()).toEqual(['after', 'before'])
+    await ledger.close()
+    relay.close()
+  })
+
+  it('an observer is notified of the commit of another process without waiting for a poll', async () => {
+    const { ledgers, close } = await openSeveral(2)
+    const [one, other] = ledgers as [Ledger, Ledger]
+    const changes: number[] = []
+    const stop = one.observe(
+      { committed() {}, changed: () => void changes.push(performance.now()), failed() {} },
+      { watchOthers: true },
+    )
+    const delays: number[] = []
+    for (let n = 0; n < 10; n++) {
+      await other.step(add(`task-${n}`))
+      const since = performance.now()
+      await expect.poll(() => changes.some((at) => at >= since - 5), { interval: 1 }).toBe(true)
+      delays.push(performance.now() - since)
+    }
+    // A poll comes once a second.
+    expect(delays.sort((a, b) => a - b)[4]).toBeLessThan(500)
+    stop()
+    await close()
+  })
+
+  it('an instance whose session was cut is not dead within its grace, and takes its lock back', async () => {
+    const { url, ledgers, close } = await openSeveral(2)
+    const [one, other] = ledgers as [Ledger, Ledger]
+    await one.register('instance-1')
+    expect(await other.isAlive('instance-1')).toBe('alive')
+    const admin = new pg.Client({ connectionString: url })
+    await admin.connect()
+    await admin.query(
+      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objsubid = 2
+        and database = (select oid from pg_database where datname = current_database())`,
+    )
+    const seen: string[] = []
+    await expect
+      .poll(
+        async () => {
+          seen.push(await other.isAlive('instance-1'))
+          return seen.at(-1)
+        },
+        { interval: 20 },
+      )
+      .toBe('alive')
+    expect(seen).not.toContain('dead')
+    one.unregister('instance-1')
+    await expect.poll(() => other.isAlive('instance-1'), { interval: 100 }).toBe('dead')
+    await admin.end()
+    await close()
+  })
+})

@@ -1,0 +1,215 @@
+// Engines in processes of their own work on one ledger on a PostgreSQL server, while they are killed, stopped, and cut off from it at random. At
+// the end every task has settled once, no effect has happened twice without its failed call, no limit was exceeded, and no follower has missed an
+// event. ERRAND_CHAOS_SECONDS sets how long the faults go on, and adds four engines to the two; ERRAND_SEED repeats their choice.
+import { setTimeout as rest } from 'node:timers/promises'
+import pg from 'pg'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createEngine } from '../../src/create-engine.ts'
+import type { TaskEvent } from '../../src/entities/event.ts'
+import { createPlace, drawSeed, type Place, randomOf, startEngine } from '../crash/child.ts'
+import { crashExecutors } from '../crash/executors.ts'
+import { violations } from '../crash/invariants.ts'
+import { openNetwork } from './network.ts'
+import { createDatabase, startServer, type TestServer, testServer } from './server.ts'
+import { copyToSqlite } from './sqlite-copy.ts'
+
+const maxEngines = 4
+const network = openNetwork(maxEngines)
+const server = (await (network === undefined ? testServer() : startServer({ network: true }))) as TestServer
+afterAll(() => network?.close())
+const chosenSeconds = process.env['ERRAND_CHAOS_SECONDS']
+const chaosMs = Number(chosenSeconds ?? 6) * 1_000
+const limitOfDocuments = 3
+
+type Worker = ReturnType<typeof startEngine>
+
+class Chaos {
+  readonly place: Place
+  readonly url: string
+  readonly workers: Worker[] = []
+  readonly counts = { kill: 0, stop: 0, 'stop inside a transaction': 0, cut: 0, silence: 0 }
+  readonly #admin: pg.Client
+  readonly #random: () => number
+
+  static async open(seed: number): Promise<Chaos> {
+    const url = await createDatabase(server)
+    const admin = new pg.Client({ connectionString: url })
+    await admin.connect()
+    onTestFinished(() => admin.end())
+    return new Chaos(url, admin, randomOf(seed))
+  }
+
+  private constructor(url: string, admin: pg.Client, random: () => number) {
+    this.place = createPlace()
+    this.url = url
+    this.#admin = admin
+    this.#random = random
+  }
+
+  start(at: number): void {
+    const url = new URL(this.url)
+    if (network !== undefined) {
+      url.hostname = network.addressOf(at)
+      url.searchParams.set('sslmode', 'require')
+    }
+    this.workers[at] = startEngine(
+      { ...this.place, ledger: url.href },
+      { leave: 'never', maxConcurrent: 8, maxCrashes: 1_000, onInterrupt: 'rerun' },
+      network?.within(at),
+    )
+  }
+
+  async faultsUntil(end: number): Promise<void> {
+    while (Date.now() < end) {
+      await rest(100 + this.#random() * 400)
+      const names = Object.keys(this.counts) as Array<keyof Chaos['counts']>
+      const name = names[Math.floor(this.#random() * names.length)] as keyof Chaos['counts']
+      const at = Math.floor(this.#random() * this.workers.length)
+      if (await this.#fault(name, at)) this.counts[name]++
+    }
+  }
+
+  /** False if there was nothing to do it to. */
+  async #fault(name: keyof Chaos['counts'], at: number): Promise<boolean> {
+    const worker = this.workers[at] as Worker
+    if (name === 'kill') {
+      await worker.kill()
+      this.start(at)
+      return true
+    }
+    if (name === 'cut') {
+      const { rowCount } = await this.#admin.query(
+        `select pg_terminate_backend(pid) from (select pid from pg_stat_activity
+          where datname = current_database() and application_name like 'errand %' order by random() limit 2) as chosen`,
+      )
+      return (rowCount ?? 0) > 0
+    }
+    if (name === 'silence') return this.#silence(at)
+    if (name === 'stop') return this.#stop(worker)
+    for (let look = 0; look < 200; look++) {
+      worker.signal('SIGSTOP')
+      const { rows } = await this.#admin.query<{ count: number }>(
+        `select count(*)::int as count from pg_stat_activity where datname = current_database() and state = 'idle in transaction'`,
+      )
+      if ((rows[0] as { count: number }).count > 0) return this.#stop(worker)
+      worker.signal('SIGCONT')
+      await rest(2)
+    }
+    return false
+  }
+
+  async #stop(worker: Worker): Promise<true> {
+    worker.signal('SIGSTOP')
+    await rest(200 + this.#random() * 4_000)
+    worker.signal('SIGCONT')
+    return true
+  }
+
+  /** Its packets are dropped, in both directions, for less and for more time than either side waits for an answer. */
+  async #silence(at: number): Promise<boolean> {
+    if (network === undefined) return false
+    network.cut(at)
+    await rest(200 + this.#random() ** 2 * 15_000)
+    network.mend(at)
+    return true
+  }
+
+  /** Samples how many runs of the executor with a limit are open, until it is stopped. */
+  async sampleLimit(signal: AbortSignal): Promise<{ samples: number; over: number }> {
+    const found = { samples: 0, over: 0 }
+    while (!signal.aborted) {
+      const { rows } = await this.#admin.query<{ open: number }>(
+        `select count(*)::int as open from run join task on task.id = run.task_id where run.status <> 'closed' and executor = 'documents'`,
+      )
+      found.samples++
+      if ((rows[0] as { open: number }).open > limitOfDocuments) found.over++
+      await rest(5)
+    }
+    return found
+  }
+
+  async storedEvents(): Promise<number[]> {
+    const { rows } = await this.#admin.query<{ seq: string }>('select seq from event order by seq')
+    return rows.map(({ seq }) => Number(seq))
+  }
+}
+
+const definitions = [
+  { executor: 'leaf' },
+  { executor: 'everyStep' },
+  { executor: 'documents', input: { count: 4, atOnce: 2 } },
+  {
+    tasks: {
+      first: { executor: 'leaf' },
+      second: { executor: 'leaf', after: ['first'] },
+      third: { executor: 'documents', input: { count: 2, atOnce: 1 }, after: ['first'] },
+      last: { executor: 'leaf', after: ['second', 'third'] },
+    },
+  },
+]
+
+describe.skipIf(server === undefined)('engines in processes of their own on one PostgreSQL server', () => {
+  it.each(chosenSeconds === undefined ? [2] : [2, maxEngines])(
+    '%i engines that are killed, stopped and cut off settle every task once',
+    {
+      timeout: chaosMs + 300_000,
+    },
+    async (engines) => {
+      const seed = drawSeed(`chaos with ${engines} engines`)
+      const chaos = await Chaos.open(seed)
+      const client = await createEngine({
+        ledger: chaos.url,
+        work: false,
+        executors: crashExecutors({ effects: chaos.place.effects }),
+        onError: () => {},
+      })
+      onTestFinished(() => client.close())
+      await client.setSharedLimits({ limits: { documents: limitOfDocuments } })
+      for (let at = 0; at < engines; at++) chaos.start(at)
+      const end = Date.now() + chaosMs
+
+      const followed: TaskEvent[] = []
+      const ended = new AbortController()
+      const following = (async () => {
+        for await (const event of client.events({ after: 0, signal: ended.signal } as never)) followed.push(event)
+      })().catch(() => {})
+      const sampling = chaos.sampleLimit(ended.signal)
+      sampling.catch(() => {})
+
+      const created: string[] = []
+      const creating = (async () => {
+        for (let n = 0; Date.now() < end; n++) {
+          const definition = { ...definitions[n % definitions.length], key: `task-${n}`, name: `task ${n}` }
+          // A creation may be refused while its connection is cut; the key makes its repetition safe.
+          for (;;) {
+            const task = await client.create(definition as never).catch(async (error: { code: string }) => {
+              if (!error.code.startsWith('LEDGER_')) throw error
+              await rest(50)
+            })
+            if (task === undefined) continue
+            created.push((task as { id: string }).id)
+            break
+          }
+          await rest(60)
+        }
+      })()
+      await Promise.all([creating, chaos.faultsUntil(end)])
+      const settled = await Promise.all(created.map((id) => client.settled(id)))
+      expect(settled.map(({ status }) => status)).toEqual(created.map(() => 'completed'))
+      for (const worker of chaos.workers) await worker.kill()
+      await expect
+        .poll(() => followed.length, { interval: 50 })
+        .toBeGreaterThanOrEqual((await chaos.storedEvents()).length)
+      ended.abort()
+      const { samples, over } = await sampling
+      await following
+      console.log(
+        `${engines} engines: ${created.length} tasks, ${followed.length} events, ${samples} samples, faults ${JSON.stringify(chaos.counts)}`,
+      )
+      expect(followed.map(({ seq }) => seq)).toEqual(await chaos.storedEvents())
+      expect(over).toBe(0)
+      await copyToSqlite(chaos.url, chaos.place.ledger)
+      expect(violations(chaos.place)).toEqual([])
+    },
+  )
+})

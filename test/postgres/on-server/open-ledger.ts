@@ -1,0 +1,61 @@
+// Takes the place of src/ledger/open-ledger.ts when the suites run on a server (`npm run test:postgres`): what a test opens in memory or at a
+// path is opened in a schema of its own.
+import { createHash } from 'node:crypto'
+import pg from 'pg'
+import type { Clock } from '../../../src/core/clock.ts'
+import { openServerLedger } from '../../../src/ledger/dialects/postgres/server-ledger.ts'
+import { isServerUrl, parseServerUrl } from '../../../src/ledger/dialects/postgres/server-url.ts'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
+import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
+import { emptied } from '../emptied.ts'
+
+export function shownLedger(name: string): string {
+  return isServerUrl(name) ? parseServerUrl(name).name : name
+}
+
+const database = process.env['ERRAND_TEST_DATABASE'] as string
+
+/** Schemas of closed ledgers that were in memory. */
+const free: string[] = []
+let made = 0
+
+export async function openLedger(name: string, clock?: Clock): Promise<Ledger> {
+  if (name === ':memory:') return await openInMemory(clock)
+  if (isServerUrl(name)) return await openServerLedger(name, clock)
+  const schema = `file_${createHash('sha256').update(name).digest('hex').slice(0, 20)}`
+  return likeFile(await openServerLedger(urlOf(schema), clock), name)
+}
+
+async function openInMemory(clock: Clock | undefined): Promise<Ledger> {
+  const used = free.pop()
+  const schema = used ?? `memory_${process.pid}_${made++}`
+  const url = urlOf(schema)
+  if (used !== undefined) await empty(url, schema)
+  const ledger = likeFile(await openServerLedger(url, clock), ':memory:')
+  let closing: Promise<void> | undefined
+  return delegateLedger(ledger, {
+    close(options) {
+      closing ??= ledger.close(options).then(() => void free.push(schema))
+      return closing
+    },
+  })
+}
+
+/** Under the name that the test knows, and with the clock of the test. */
+function likeFile(ledger: Ledger, name: string): Ledger {
+  const { now: _, ...like } = delegateLedger(ledger, { name })
+  return like
+}
+
+async function empty(url: string, schema: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, options: `-c search_path=${schema}` })
+  await client.connect()
+  await client.query(emptied)
+  await client.end()
+}
+
+function urlOf(schema: string): string {
+  const url = new URL(database)
+  url.searchParams.set('schema', schema)
+  return url.href
+}

@@ -1,0 +1,349 @@
+// Random groups of steps, all submitted at once to a ledger on a server, and one after the other to a SQLite ledger: every step must end in the
+// same way, and all rows must be equal. A failure prints its seed; ERRAND_SEED runs it again, ERRAND_RUNS sets the number of groups.
+import Database from 'better-sqlite3'
+import fc from 'fast-check'
+import pg from 'pg'
+import { describe, expect, it, vi } from 'vitest'
+import type { TaskDraft } from '../../src/drafts/draft.ts'
+import { storedFrom } from '../../src/entities/task-fields.ts'
+import { ServerConnection } from '../../src/ledger/dialects/postgres/server-connection.ts'
+import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
+import { admit } from '../../src/steps/admit.ts'
+import { cancel } from '../../src/steps/cancel.ts'
+import { claim } from '../../src/steps/claim.ts'
+import { create } from '../../src/steps/create.ts'
+import { deleteTask } from '../../src/steps/delete.ts'
+import { block, unblock } from '../../src/steps/edges.ts'
+import { appendMessage, beginEntry, finishEntry, reportProgress, writeOutput } from '../../src/steps/journal.ts'
+import { retry } from '../../src/steps/retry.ts'
+import { send } from '../../src/steps/send.ts'
+import { settleRun } from '../../src/steps/settle-run.ts'
+import { complete, fail, pause, resume, start } from '../../src/steps/verbs.ts'
+import { callRow, edgeRow, messageRow, openLedger, runRow, someTime } from '../../src/testing/index.ts'
+import { ledgerFile } from '../engine/world.ts'
+import { whole } from '../steps/whole-row.ts'
+import { emptied } from './emptied.ts'
+import { createDatabase, type TestServer, testServer } from './server.ts'
+
+const groups = Number(process.env['ERRAND_RUNS'] ?? 150)
+const server = (await testServer()) as TestServer
+
+const ctx = { at: someTime + 10, instanceId: 'engine-1' }
+const retryPolicy = { maxAttempts: 2, backoffMs: 0, backoff: 'fixed', maxBackoffMs: 0, jitter: 0, on: [] } as const
+const instance = { id: 'engine-1', pid: 1, host: 'here', startedAt: someTime, leaseUntil: someTime, endedAt: null }
+
+/** A group with runs, dependents, a child of a child, a queue, and a task worked on by hand. */
+function* family(tx: Tx): Op<void> {
+  yield* tx.instance.insert(instance)
+  const running = { executor: 'x', status: 'working' as const, run: 1, runOpen: true }
+  const rows = [
+    whole({ id: 'group', group: true, status: 'working', childCount: 4 }),
+    whole({ id: 'run-a', parentId: 'group', depth: 1, ...running }),
+    whole({ id: 'run-b', parentId: 'group', depth: 1, ...running, childCount: 1 }),
+    whole({ id: 'later', parentId: 'group', depth: 1, openBlockers: 2, executor: 'x' }),
+    whole({ id: 'last', parentId: 'group', depth: 1, openBlockers: 1 }),
+    whole({ id: 'below', parentId: 'run-b', depth: 2 }),
+    whole({ id: 'by-hand', status: 'working' }),
+    whole({ id: 'ready-1', executor: 'x', priority: 1 }),
+    whole({ id: 'ready-2', executor: 'x' }),
+    whole({ id: 'free' }),
+  ]
+  for (const row of rows) yield* tx.task.insert(row)
+  for (const id of ['run-a', 'run-b']) {
+    yield* tx.run.insert(runRow({ taskId: id, instanceId: 'engine-1' }))
+    yield* tx.call.insert(callRow({ id: `call-${id}`, taskId: id }))
+  }
+  for (const [taskId, blockerId] of [
+    ['later', 'run-a'],
+    ['later', 'run-b'],
+    ['last', 'later'],
+  ] as const) {
+    yield* tx.dependency.insert(edgeRow({ taskId, blockerId }))
+  }
+}
+
+const ids = ['group', 'run-a', 'run-b', 'later', 'last', 'below', 'by-hand', 'ready-1', 'ready-2', 'free'] as const
+const runs = ['run-a', 'run-b'] as const
+
+interface Place {
+  /** In its group: makes the ids of what the step creates. */
+  at: number
+  task: string
+  other: string
+  run: (typeof runs)[number]
+  flag: boolean
+}
+
+function draft(id: string, more: Partial<TaskDraft>): TaskDraft {
+  return {
+    ...storedFrom({ name: id }),
+    id,
+    blockedBy: [],
+    group: false,
+    held: false,
+    policy: {},
+    team: null,
+    agentId: null,
+    agentNamed: false,
+    runsCommands: false,
+    opening: [],
+    ...more,
+  } as TaskDraft
+}
+
+const treeLimits = { maxDepth: 10, maxChildren: 100 } as never
+
+const makers: Record<string, (place: Place) => Step> = {
+  start: ({ task }) => start(task, ctx),
+  pause: ({ task }) => pause(task, ctx),
+  resume: ({ task }) => resume(task, ctx),
+  complete: ({ task }) => complete(task, { by: 'hand' }, undefined, ctx),
+  fail: ({ task }) => fail(task, { reason: 'broke', code: 'BROKEN' }, undefined, ctx),
+  cancel: ({ task }) => cancel(task, 'enough', ctx),
+  retry: ({ task }) => retry(task, ctx),
+  delete: ({ task, flag }) => deleteTask(task, flag ? 'cascade' : 'promote', ctx),
+  block: ({ task, other }) => block(task, [other], ctx),
+  unblock: ({ task, other }) => unblock(task, [other], ctx),
+  claim: ({ task, at, flag }) =>
+    claim({ ...ctx, taskId: flag ? task : null, owner: `owner-${at}`, leaseMs: 1_000, source: 'test' }),
+  settle: ({ run, flag }) =>
+    settleRun({
+      ...ctx,
+      taskId: run,
+      run: 1,
+      outcome: flag
+        ? { kind: 'returned', result: { done: run } }
+        : { kind: 'threw', error: { code: 'BROKEN', message: 'broke', final: true } },
+      retry: { ...retryPolicy, on: [] },
+      chance: 0,
+      diverged: [],
+      journaled: true,
+      readThrough: null,
+    }),
+  'begin entry': ({ run, at }) =>
+    beginEntry(callRow({ id: `new-${at}`, taskId: run, ident: `p:${at}`, createdAt: ctx.at, updatedAt: ctx.at }), ctx),
+  'finish entry': ({ run, at, flag }) =>
+    finishEntry(
+      { taskId: run, run: 1 },
+      { id: flag ? `call-${run}` : `new-${Math.max(0, at - 1)}`, name: 'fetch' },
+      { ok: true, result: at },
+      ctx,
+    ),
+  'append message': ({ run, at }) =>
+    appendMessage({ taskId: run, run: 1 }, messageRow({ id: `message-${at}`, taskId: run }), [], ctx),
+  output: ({ run, at }) => writeOutput({ taskId: run, run: 1 }, `text ${at}`, ctx),
+  progress: ({ run, at }) => reportProgress({ taskId: run, run: 1 }, at / 100, null, ctx),
+  send: ({ task, at }) =>
+    send({
+      ...ctx,
+      taskId: task,
+      messageId: `sent-${at}`,
+      content: 'hello',
+      delivery: 'steer',
+      retry: false,
+      caller: { kind: 'program' } as never,
+    }),
+  create: ({ task, other, at, flag }) =>
+    create({
+      ...ctx,
+      treeLimits,
+      trees: [
+        [
+          draft(`made-${at}`, {
+            executor: 'x',
+            key: flag ? `key-${at % 3}` : null,
+            parentId: flag ? null : task,
+            blockedBy: flag ? [other] : [],
+          }),
+        ],
+      ],
+    }),
+  admit: () =>
+    admit({
+      ...ctx,
+      maxConcurrent: 4,
+      executors: [{ name: 'x', limit: 4, timeoutMs: undefined, named: false }],
+      maxCrashes: 5,
+      trees: undefined,
+      instance: { ...instance, leaseUntil: someTime + 1_000 },
+    }),
+}
+
+const stepArbitrary = fc.record({
+  what: fc.constantFrom(...Object.keys(makers)),
+  task: fc.constantFrom(...ids),
+  other: fc.constantFrom(...ids),
+  run: fc.constantFrom(...runs),
+  flag: fc.boolean(),
+})
+const groupArbitrary = fc.array(stepArbitrary, { minLength: 2, maxLength: 12 })
+type Planned = Omit<Place, 'at'> & { what: string }
+
+const stepsOf = (group: readonly Planned[]): Step[] =>
+  group.map(({ what, ...place }, at) => (makers[what] as (place: Place) => Step)({ at, ...place }))
+
+const tables = ['task', 'dependency', 'run', 'call', 'message', 'event', 'instance'] as const
+
+interface Side {
+  ledger: Ledger
+  rows(table: string): Promise<Array<Record<string, unknown>>>
+  close(): Promise<void>
+}
+
+async function sqliteSide(): Promise<Side> {
+  const file = ledgerFile()
+  const ledger = await openLedger(file)
+  const database = new Database(file, { readonly: true })
+  return {
+    ledger,
+    rows: async (table) => database.prepare(`select * from "${table}"`).all() as Array<Record<string, unknown>>,
+    async close() {
+      database.close()
+      await ledger.close()
+    },
+  }
+}
+
+/** Every group begins with empty tables. The ledger stays open, so that it has learned which steps run alone. */
+async function serverSide(): Promise<Side & { empty(): Promise<unknown> }> {
+  const url = await createDatabase(server)
+  const ledger = await openLedger(url)
+  const client = new pg.Client({
+    connectionString: url,
+    types: { getTypeParser: (type: number) => (type === 20 ? Number : pg.types.getTypeParser(type)) } as never,
+  })
+  await client.connect()
+  return {
+    ledger,
+    empty: () => client.query(emptied),
+    rows: async (table) => (await client.query(`select * from "${table}"`)).rows,
+    async close() {
+      await client.end()
+      await ledger.close()
+    },
+  }
+}
+
+/** All rows. Numbers may have gaps on a server: only their order counts, of rows that belong to a task only its own. */
+async function stateOf({ rows }: Side): Promise<unknown> {
+  const state: Record<string, unknown> = {}
+  for (const table of tables) {
+    const found = await rows(table)
+    const isOfTasks = table !== 'event' && table !== 'task'
+    const placeOf = ({ task_id, seq, ...row }: Record<string, unknown>) =>
+      (isOfTasks ? `${String(task_id)} ` : '') +
+      (seq === undefined ? JSON.stringify(row) : String(Number(seq)).padStart(12, '0'))
+    const sorted = found.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)).map((row) => ({ ...row, seq: undefined }))
+    state[table] = sorted.map((row) =>
+      Object.fromEntries(Object.entries(row).map(([name, value]) => [name, parsed(value)])),
+    )
+  }
+  return { ...state, event: sortedRuns(state['event'] as Event[]) }
+}
+
+interface Event {
+  type: string
+  task_id: string
+}
+
+/** In which order a step writes events of one type about several tasks is not promised. */
+function sortedRuns(events: readonly Event[]): Event[] {
+  const runs: Event[][] = []
+  for (const event of events) {
+    if (runs.at(-1)?.[0]?.type === event.type) runs.at(-1)?.push(event)
+    else runs.push([event])
+  }
+  return runs.flatMap((run) => run.sort((a, b) => (a.task_id < b.task_id ? -1 : 1)))
+}
+
+/** The databases write JSON with other spaces. Which of several tasks that cannot move an error names is not promised. */
+function parsed(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^[[{]/.test(value)) return value
+  return JSON.parse(value, (_key, each: { code?: unknown } | null) => (each?.code === 'GROUP_STUCK' ? each.code : each))
+}
+
+async function outcomeOf(step: Promise<unknown>): Promise<unknown> {
+  const withoutSeq = (key: string, value: unknown) => (key === 'seq' ? undefined : value)
+  try {
+    return JSON.parse(JSON.stringify({ value: await step }, withoutSeq))
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string }
+    return { code, message }
+  }
+}
+
+async function compare(
+  group: readonly Planned[],
+  onServer: Awaited<ReturnType<typeof serverSide>>,
+  submitted = (steps: Step[]) => steps,
+): Promise<void> {
+  const sqlite = await sqliteSide()
+  try {
+    await onServer.empty()
+    for (const { ledger } of [sqlite, onServer]) await ledger.step({ name: 'family', decide: family })
+    const expected: unknown[] = []
+    for (const step of stepsOf(group)) expected.push(await outcomeOf(sqlite.ledger.step(step)))
+    const steps = stepsOf(group)
+    const outcomes = new Map<Step, unknown>()
+    const ended = submitted([...steps]).map(async (step) => {
+      outcomes.set(step, await outcomeOf(onServer.ledger.step(step)))
+    })
+    await Promise.all(ended)
+    expect(steps.map((step) => outcomes.get(step))).toEqual(expected)
+    expect(await stateOf(onServer)).toEqual(await stateOf(sqlite))
+  } finally {
+    await sqlite.close()
+  }
+}
+
+const seed = process.env['ERRAND_SEED']
+
+/** Where a step runs: beside those of other processes, or alone behind the exclusive gate. */
+async function placesOf(names: readonly string[]): Promise<Record<string, 'beside' | 'alone'>> {
+  const places: Record<string, 'beside' | 'alone'> = {}
+  const onServer = await serverSide()
+  const query = ServerConnection.prototype.query
+  let isAlone = false
+  const spy = vi.spyOn(ServerConnection.prototype, 'query').mockImplementation(function (
+    this: ServerConnection,
+    sql,
+    parameters,
+  ) {
+    if (sql.includes('set_config')) isAlone = true
+    return query.call(this, sql, parameters)
+  })
+  for (const name of names) {
+    await onServer.empty()
+    await onServer.ledger.step({ name: 'family', decide: family })
+    isAlone = false
+    const place: Place = { at: 0, task: 'free', other: 'by-hand', run: 'run-a', flag: true }
+    await onServer.ledger.step((makers[name] as (place: Place) => Step)(place)).catch(() => undefined)
+    places[name] = isAlone ? 'alone' : 'beside'
+  }
+  spy.mockRestore()
+  await onServer.close()
+  return places
+}
+
+describe.skipIf(server === undefined)('steps of one group on a PostgreSQL server', () => {
+  it('do what they do one after the other on SQLite', { timeout: 300_000 }, async () => {
+    const onServer = await serverSide()
+    const property = fc.asyncProperty(groupArbitrary, (group) => compare(group, onServer))
+    await fc.assert(property, { numRuns: groups, verbose: 1, ...(seed === undefined ? {} : { seed: Number(seed) }) })
+    await onServer.close()
+  })
+
+  it('run beside those of other processes unless they concern more than the rows of their tasks', async () => {
+    const alone = ['cancel', 'claim', 'delete']
+    const expected = Object.keys(makers).map((name) => [name, alone.includes(name) ? 'alone' : 'beside'])
+    expect(await placesOf(Object.keys(makers))).toEqual(Object.fromEntries(expected))
+  })
+
+  it('the comparison finds a group that is run in another order', { timeout: 300_000 }, async () => {
+    const onServer = await serverSide()
+    const backwards = (steps: Step[]) => steps.reverse()
+    const property = fc.asyncProperty(groupArbitrary, (group) => compare(group, onServer, backwards))
+    await expect(fc.assert(property, { numRuns: groups, endOnFailure: true })).rejects.toThrow(/Property failed/)
+    await onServer.close()
+  })
+})

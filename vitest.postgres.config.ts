@@ -1,0 +1,69 @@
+// The suites of the engine, the board, memory, agents and HTTP with their ledgers on a PostgreSQL server: the first part of
+// `npm run test:postgres`. The second is test/postgres, with faults for a longer time.
+import { fileURLToPath } from 'node:url'
+import { defineConfig, mergeConfig } from 'vitest/config'
+import base from './vitest.config.ts'
+
+const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url))
+const opened = pathOf('src/ledger/open-ledger.ts')
+const replacement = pathOf('test/postgres/on-server/open-ledger.ts')
+
+/** They read or write the SQLite file beside the engine, or replace a function of a module that the server's driver loads in another way. */
+const needTheFile = [
+  'agent/kill',
+  'agent/wire',
+  'board/four-processes',
+  'engine/damaged-rows',
+  'engine/edges',
+  'engine/groups',
+  'engine/injected',
+  'engine/invalid-arguments',
+  'engine/lost-lock',
+  'engine/redact',
+  'engine/snapshots',
+  'engine/stuck-groups',
+]
+/** They advance a simulated clock and expect the engine to be at rest after some turns of the event loop: a server answers later. */
+const countTurns = [
+  'engine/concurrency',
+  'engine/deadlines',
+  'engine/failed-reads',
+  'engine/feed',
+  'engine/level-triggered',
+  'engine/model',
+  'engine/purge',
+  'engine/purge-pauses',
+  'engine/status',
+  'engine/supervision',
+  'engine/timers',
+  'engine/two-engines',
+]
+/** They require a number of steps in a given time, which boards on a server do not reach. */
+const needSpeed = ['board/mirror/torture']
+
+export default mergeConfig(
+  base,
+  defineConfig({
+    plugins: [
+      {
+        name: 'ledgers-on-a-server',
+        enforce: 'pre',
+        async resolveId(source, importer, options) {
+          if (!source.endsWith('/open-ledger.ts')) return null
+          const found = await this.resolve(source, importer, { ...options, skipSelf: true })
+          return found?.id === opened ? replacement : null
+        },
+      },
+    ],
+    test: {
+      include: ['engine', 'board', 'memory', 'agent', 'team', 'surfaces/http'].map(
+        (suite) => `test/${suite}/**/*.test.ts`,
+      ),
+      exclude: [...needTheFile, ...countTurns, ...needSpeed].map((file) => `test/${file}.test.ts`),
+      env: {
+        NODE_OPTIONS: `--import=${pathOf('test/postgres/on-server/redirect.ts')}`,
+      },
+      globalSetup: ['test/postgres/on-server/global-setup.ts'],
+    },
+  }),
+)
