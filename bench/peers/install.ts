@@ -1,4 +1,4 @@
-// Installs the peers with npm in a folder of their own outside the package, and loads them from there.
+// Installs peers with npm in a folder of their own outside the package, and loads them from there.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,10 +6,12 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Peer } from '../runner/row.ts'
 
-const folder = join(process.env.BENCH_PEERS ?? join(tmpdir(), 'errand-bench-peers'))
-const loader = join(folder, 'load.mjs')
+const defaultFolder = process.env.BENCH_PEERS ?? join(tmpdir(), 'errand-bench-peers')
+const loaderIn = (folder: string): string => join(folder, 'load.mjs')
 
-export function installPeers(peers: readonly Peer[]): void {
+/** @param folder Of these peers alone. */
+export function installPeers(peers: ReadonlyArray<Pick<Peer, 'packages'>>, folder = defaultFolder): void {
+  const loader = loaderIn(folder)
   const dependencies: Record<string, string> = Object.assign({}, ...peers.map((peer) => peer.packages))
   // One better-sqlite3 for all that use it.
   const overrides = { 'better-sqlite3': dependencies['better-sqlite3'] }
@@ -26,7 +28,9 @@ export function installPeers(peers: readonly Peer[]): void {
 }
 
 /** Imports a package of a peer. `M`: the part of it that is used. */
-export async function loadPeer<M>(name: string): Promise<M> {
-  const { default: load } = (await import(pathToFileURL(loader).href)) as { default: (name: string) => Promise<M> }
+export async function loadPeer<M>(name: string, folder = defaultFolder): Promise<M> {
+  const { default: load } = (await import(pathToFileURL(loaderIn(folder)).href)) as {
+    default: (name: string) => Promise<M>
+  }
   return load(name)
 }

@@ -215,13 +215,14 @@ export function shortNumber(value: number): string {
   return String(Number(value.toPrecision(3)))
 }
 
-function machine(): RowResult['machine'] {
+export function machine(): RowResult['machine'] {
   const { version, platform, arch } = process
   const all = cpus()
   return { node: version, platform: `${platform} ${arch}`, processors: `${all.length} × ${all[0]?.model ?? 'unknown'}` }
 }
 
-function revision(): string {
+/** Of the checkout. */
+export function revision(): string {
   const git = (...words: string[]): string =>
     spawnSync('git', words, { cwd: import.meta.dirname, encoding: 'utf8' }).stdout?.trim() ?? ''
   const commit = git('rev-parse', '--short=10', 'HEAD')

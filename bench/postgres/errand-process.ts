@@ -1,0 +1,89 @@
+// An engine of a sample: lanes that each wait for the result of their task, or tasks that arrive at random.
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { loadEntry, ownRoot } from '../runner/package.ts'
+import type { Errand } from '../runner/row.ts'
+import { childOrder, epochNow, serve } from './child.ts'
+
+const order = childOrder()
+const { lanes, calls = 0, perSecond } = order
+let waits: number[] = []
+const sent = countSent()
+const { createEngine } = await loadEntry<Errand>(ownRoot, 'errand')
+const engine = await createEngine({
+  ledger: order.url,
+  maxConcurrent: lanes,
+  executors: {
+    async trivial(task: { input: number }, run) {
+      waits.push(epochNow() - task.input)
+      for (let n = 0; n < calls; n++) await run.call('step', { n }, () => n)
+      return null
+    },
+  },
+})
+let last = ''
+
+async function runOne(): Promise<void> {
+  const task = await engine.create({ executor: 'trivial', input: epochNow() })
+  await engine.result(task.id)
+  last = task.id
+}
+
+async function inLanesFor(seconds: number): Promise<number> {
+  const until = epochNow() + seconds * 1_000
+  let tasks = 0
+  const lane = async (): Promise<void> => {
+    for (; epochNow() < until; tasks++) await runOne()
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+  const recorded = await engine.calls(last)
+  if (recorded.filter(({ status }) => status === 'completed').length !== calls) {
+    throw new Error(`the last task has ${recorded.length} of ${calls} calls`)
+  }
+  return tasks
+}
+
+async function arriveFor(seconds: number, rate: number): Promise<number> {
+  const began = epochNow()
+  const open: Array<Promise<void>> = []
+  for (let due = began; ; ) {
+    due += (-Math.log(1 - Math.random()) / rate) * 1_000
+    if (due > began + seconds * 1_000) break
+    const early = due - epochNow()
+    if (early > 0) await delay(early)
+    open.push(runOne())
+  }
+  await Promise.all(open)
+  return open.length
+}
+
+await serve(
+  order,
+  (seconds) => (perSecond === undefined ? inLanesFor(seconds) : arriveFor(seconds, perSecond)),
+  () => {
+    waits = []
+    sent.statements = sent.roundTrips = 0
+  },
+  () => ({ waits, ...sent }),
+)
+await engine.close()
+process.exit(0)
+
+/** Counts what all connections of this process send. */
+function countSent(): { statements: number; roundTrips: number } {
+  const counts = { statements: 0, roundTrips: 0 }
+  const open = new WeakMap<object, number>()
+  const prototype = pg.Client.prototype as { query(...given: unknown[]): unknown }
+  const { query } = prototype
+  prototype.query = function (this: object, ...given) {
+    const before = open.get(this) ?? 0
+    counts.statements++
+    if (before === 0) counts.roundTrips++
+    open.set(this, before + 1)
+    const answer = query.apply(this, given) as Promise<unknown>
+    const answered = (): void => void open.set(this, (open.get(this) as number) - 1)
+    answer.then(answered, answered)
+    return answer
+  }
+  return counts
+}
