@@ -108,8 +108,13 @@ export class Admission {
       instance: instanceRow(dueAfter(ctx.at, leaseMs)),
     })
     const number = ++this.#queued
-    // While a server answers, many are queued. One behind all that has been queued finds what those before it would have found.
-    const decide: typeof step.decide = (tx) => (number < this.#queued ? none() : step.decide(tx))
+    // While a server answers, many are queued. The last of a group finds what those before it would have found. This is decided once, when
+    // the group begins: otherwise a steady stream of later ones would keep all of them from looking.
+    let isSuperseded: boolean | undefined
+    const decide: typeof step.decide = (tx) => {
+      isSuperseded ??= number < this.#queued
+      return isSuperseded ? none() : step.decide(tx)
+    }
     return ledger.step({ ...step, decide }).then(
       (started) => this.#host.admitted(started),
       // Nothing is lost: ready tasks stay ready, and maintenance wakes the supervisor again soon.

@@ -3,7 +3,8 @@
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import type { LedgerObserver, Step } from './ledger.ts'
+import type { Step } from './ledger.ts'
+import type { CommittedEvents, LedgerObservers } from './ledger-observers.ts'
 import type { Request } from './statement.ts'
 
 /** A step that waits for its commit. */
@@ -15,9 +16,6 @@ export interface QueuedStep {
 
 /** The outcome of a step in its group. */
 export type StepOutcome = { ok: true; value: unknown } | { ok: false; error: unknown }
-
-/** The events of a commit in order; 'unseen' if a set statement wrote some of them, so that they must be read. */
-export type CommittedEvents = readonly TaskEvent[] | 'unseen'
 
 /**
  * The events of one transaction, collected while its statements run. The runner returns the list only after the commit has succeeded; a
@@ -84,7 +82,16 @@ export function refusedStep(step: Step, error: Error, code: Record<string, strin
 }
 
 /** Thrown by `runGroup` when the commit itself failed: whether the group is in the ledger is unknown. */
-export class CommitFailed extends Error {}
+export class CommitFailed extends Error {
+  /** How many steps, from the first of the group on, were in the transaction. Undefined: all. */
+  steps: number | undefined
+
+  /** The same, of the first steps only. */
+  of(steps: number): this {
+    this.steps = steps
+    return this
+  }
+}
 
 export interface GroupRunner {
   /** Runs the steps in one transaction and commits. @throws when nothing, or nothing for certain, is in the ledger. */
@@ -95,57 +102,14 @@ export interface GroupRunner {
 interface FailedGroup {
   readonly error: unknown
   readonly isUnknown: boolean
+  /** How many steps it concerns, from the first on; the others are queued again, first. */
+  readonly steps: number
 }
 
 /** The maximum of steps in one transaction: keeps a single commit, and with it the longest stall, short. */
 const maxGroupSize = 1_000
 /** How long a busy ledger is tried again before the steps are refused. */
 const busyPatienceMs = 10_000
-
-/** The observers of a ledger, and what each receives; the same on every dialect. */
-export class LedgerObservers {
-  readonly #observers = new Map<LedgerObserver, { watchOthers: boolean }>()
-
-  add(observer: LedgerObserver, options: { watchOthers: boolean }): void {
-    this.#observers.set(observer, options)
-  }
-
-  remove(observer: LedgerObserver): void {
-    this.#observers.delete(observer)
-  }
-
-  clear(): void {
-    this.#observers.clear()
-  }
-
-  /** Whether any observer follows the commits of other processes. */
-  get watchOthers(): boolean {
-    return [...this.#observers.values()].some((options) => options.watchOthers)
-  }
-
-  /** Notifies observers of a successful commit of this process. */
-  committed(events: CommittedEvents): void {
-    if (events.length === 0) return
-    for (const observer of this.#observers.keys()) {
-      if (events === 'unseen') observer.changed()
-      else observer.committed(events)
-    }
-  }
-
-  /** Notifies observers of a commit of this process that may have succeeded. */
-  changed(): void {
-    for (const observer of this.#observers.keys()) observer.changed()
-  }
-
-  /** Notifies observers that another process may have committed. */
-  othersChanged(): void {
-    for (const [observer, { watchOthers }] of this.#observers) if (watchOthers) observer.changed()
-  }
-
-  failed(error: unknown): void {
-    for (const observer of this.#observers.keys()) observer.failed(error)
-  }
-}
 
 export class GroupCommit {
   readonly #runner: GroupRunner
@@ -259,7 +223,8 @@ export class GroupCommit {
   /** Callers first, then observers, in the same turn: an observer reads the ledger before any caller goes on. */
   #answer(group: readonly QueuedStep[], result: CommittedGroup | FailedGroup): void {
     if ('error' in result) {
-      for (const queued of group) queued.reject(result.error)
+      for (const queued of group.slice(0, result.steps)) queued.reject(result.error)
+      if (result.steps < group.length) this.#queue = [...group.slice(result.steps), ...this.#queue]
       if (result.isUnknown) this.#observers.changed()
       return
     }
@@ -289,11 +254,19 @@ function stillBusy(waitedMs: number, attempts: number, cause: unknown): ErrandEr
 }
 
 function failed(error: unknown): FailedGroup {
-  if (ErrandError.isInstance(error)) return { error, isUnknown: false }
+  if (ErrandError.isInstance(error)) return { error, isUnknown: false, steps: Number.POSITIVE_INFINITY }
   if (error instanceof CommitFailed) {
     const message = `The commit failed (${error.message}), so the step may or may not be stored. Check the ledger, or repeat the step with the same key.`
-    return { error: new ErrandError('OUTCOME_UNKNOWN', message, {}, error.cause), isUnknown: true }
+    return {
+      error: new ErrandError('OUTCOME_UNKNOWN', message, {}, error.cause),
+      isUnknown: true,
+      steps: error.steps ?? Number.POSITIVE_INFINITY,
+    }
   }
   const message = `The ledger could not be written (${error instanceof Error ? error.message : String(error)}). No change of the step was stored.`
-  return { error: new ErrandError('LEDGER_WRITE_FAILED', message, {}, error), isUnknown: false }
+  return {
+    error: new ErrandError('LEDGER_WRITE_FAILED', message, {}, error),
+    isUnknown: false,
+    steps: Number.POSITIVE_INFINITY,
+  }
 }

@@ -411,7 +411,6 @@ export const longFunctions: Record<string, string> = {
 /** A call has at most some 120,000 arguments: these spread lists that are short by a limit. */
 export const shortSpreads: Record<string, string> = {
   'src/actors/task-stream.ts': 'The pieces of live output that are kept (`maxLive`).',
-  'src/ledger/tables/task-due.ts': 'Three times.',
   'src/plans/prepare-round.ts': 'What one change of a task returns.',
   'src/steps/admit.ts': 'The heads of queues for which there are slots.',
   'src/steps/claim.ts': 'The overdue tasks of one claim (`maxOverdue`).',

@@ -1,13 +1,8 @@
 // Group commit without a database: which steps share a group, the outcome that each caller receives, and the retries of a busy ledger.
 import { expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
-import {
-  CommitFailed,
-  GroupCommit,
-  LedgerBusy,
-  LedgerObservers,
-  type QueuedStep,
-} from '../../src/ledger/group-commit.ts'
+import { CommitFailed, GroupCommit, LedgerBusy, type QueuedStep } from '../../src/ledger/group-commit.ts'
+import { LedgerObservers } from '../../src/ledger/ledger-observers.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 
 /** `run` replaces the database: it receives the names of the steps of a group, and may throw. */
@@ -157,4 +152,17 @@ it('GroupCommit closes within its bound and refuses the steps that still wait fo
   await Promise.all([waiting, queued, closing])
   expect(clock.now()).toBeLessThan(100)
   expect(groups.filter(([name]) => name === 'b').length).toBe(2)
+})
+
+it('GroupCommit queues the steps again, first, that were not in the transaction whose outcome is unknown', async () => {
+  const { groups, add } = setup((_names, time) => {
+    if (time === 1) throw new CommitFailed('the connection was lost').of(2)
+  })
+  const [a, b, c] = await Promise.allSettled([add('a'), add('b'), add('c')])
+  expect([a, b].map((each) => (each as PromiseRejectedResult).reason.code)).toEqual([
+    'OUTCOME_UNKNOWN',
+    'OUTCOME_UNKNOWN',
+  ])
+  expect(c).toMatchObject({ status: 'fulfilled', value: 'c' })
+  expect(groups).toEqual([['a', 'b', 'c'], ['c']])
 })

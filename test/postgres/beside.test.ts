@@ -83,15 +83,20 @@ async function openRelay(target: string): Promise<Relay> {
 
 type Change = (sql: string, parameters: readonly unknown[] | undefined) => string
 
-/** Changes what all connections of this process send, until the test ends. */
-function changeStatements(change: Change): void {
+/** Changes what all connections of this process send, until the test ends. `look`: receives the statements and their rows. */
+function changeStatements(change: Change, look: (sql: string, rows: readonly unknown[]) => void = () => {}): void {
   const query = ServerConnection.prototype.query
   const spy = vi.spyOn(ServerConnection.prototype, 'query').mockImplementation(function (
     this: ServerConnection,
     sql,
     parameters,
   ) {
-    return query.call(this, change(sql, parameters), parameters)
+    const reply = query.call(this, change(sql, parameters), parameters)
+    reply.then(
+      ({ rows }) => look(sql, rows),
+      () => {},
+    )
+    return reply
   })
   onTestFinished(() => spy.mockRestore())
 }
@@ -163,51 +168,38 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
   }
 
   it('a limit that engines share is never exceeded', async () => {
-    expect(await maxOpenRuns(() => changeStatements(slowed))).toBeLessThanOrEqual(2)
+    expect(await maxOpenRuns(() => false)).toBeLessThanOrEqual(2)
   })
 
   it('a limit that engines share is exceeded if the lock of the limits is not taken', async () => {
-    const most = await maxOpenRuns(async (url) => {
-      const client = new pg.Client({ connectionString: url })
-      await client.connect()
-      const { rows } = await client.query<{ key: number }>(`select hashtext(current_schema() || '/limits') as key`)
-      await client.end()
-      const [{ key }] = rows as [{ key: number }]
-      changeStatements((sql, parameters) =>
-        parameters?.[1] === key && sql.startsWith('select pg_advisory_xact_lock(')
-          ? 'select $1::int4, $2::int4'
-          : slowed(sql),
-      )
-    })
-    expect(most).toBeGreaterThan(2)
+    const isUnlocked = (sql: string, lock: unknown, limits: number) =>
+      lock === limits && sql.startsWith('select pg_advisory_xact_lock(')
+    expect(await maxOpenRuns(isUnlocked)).toBeGreaterThan(2)
   })
 
-  /** The most open runs at once of an executor for which four engines share a limit of two. */
-  async function maxOpenRuns(prepare: (url: string) => unknown): Promise<number> {
+  /** The most open runs that an admission counts of an executor for which four engines share a limit of two. */
+  async function maxOpenRuns(isUnlocked: (sql: string, lock: unknown, limits: number) => boolean): Promise<number> {
     const url = await createDatabase(server)
-    await prepare(url)
-    const brief = async () => 1
-    const open = () => createEngine({ ledger: url, executors: { brief }, maxConcurrent: 8 })
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    const { rows } = await client.query<{ key: number }>(`select hashtext(current_schema() || '/limits') as key`)
+    await client.end()
+    const [{ key }] = rows as [{ key: number }]
+    let most = 0
+    changeStatements(
+      (sql, parameters) => (isUnlocked(sql, parameters?.[1], key) ? 'select $1::int4, $2::int4' : slowed(sql)),
+      (sql, counted) => {
+        if (!sql.includes('count(*) as "open" from "run"')) return
+        for (const { open } of counted as Array<{ open: number }>) most = Math.max(most, open)
+      },
+    )
+    const open = () => createEngine({ ledger: url, executors: { brief: async () => 1 }, maxConcurrent: 8 })
     const engines: Array<Awaited<ReturnType<typeof open>>> = []
     for (let n = 0; n < 4; n++) engines.push(await open())
     const engineOf = (n: number) => engines[n % engines.length] as (typeof engines)[0]
     await engineOf(0).setSharedLimits({ limits: { brief: 2 } })
     const tasks = await Promise.all(Array.from({ length: 100 }, (_, n) => engineOf(n).create({ executor: 'brief' })))
-    const settled = Promise.all(tasks.map((task) => engineOf(0).settled(task)))
-    let areSettled = false
-    void settled.then(() => {
-      areSettled = true
-    })
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    let most = 0
-    while (!areSettled) {
-      const { rows } = await client.query<{ open: number }>(
-        `select count(*)::int as open from run where status <> 'closed'`,
-      )
-      most = Math.max(most, (rows[0] as { open: number }).open)
-    }
-    await client.end()
+    await Promise.all(tasks.map((task) => engineOf(0).settled(task)))
     for (const engine of engines) await engine.close()
     return most
   }
@@ -246,6 +238,33 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     )
     const tasks = await (ledgers[0] as Ledger).read((tx) => tx.task.list({}, 9))
     expect(new Set(tasks.map(({ attempt }) => attempt))).toEqual(new Set([taskRow({ id: 'a' }).attempt + 45]))
+    await close()
+  })
+
+  it('steps that look for the same keys in another order all succeed', async () => {
+    const { ledgers, close } = await openSeveral(3)
+    const createAll = (ledger: Ledger, n: number, order: readonly string[]) =>
+      ledger.step({
+        name: 'create all',
+        *decide(tx) {
+          for (const key of order) {
+            if ((yield* tx.task.getByKey(key)) === undefined) yield* tx.task.insert(taskRow({ id: `${key}-${n}`, key }))
+          }
+        },
+      })
+    const keys = (n: number) => ['a', 'b', 'c'].map((key) => `${key}-${n}`)
+    for (let n = 0; n < 10; n++) {
+      const order = keys(n)
+      const orders = [order, order.toReversed(), [...order.slice(1), ...order.slice(0, 1)]]
+      await Promise.all(ledgers.map((ledger, at) => createAll(ledger, at, orders[at] as string[])))
+    }
+    const tasks = await (ledgers[0] as Ledger).read((tx) => tx.task.list({}, 99))
+    const found = tasks.map(({ key }) => key).sort()
+    expect(found).toEqual(
+      Array.from({ length: 10 }, (_, n) => keys(n))
+        .flat()
+        .sort(),
+    )
     await close()
   })
 

@@ -19,6 +19,11 @@ export class StatementFailed extends Error {
     this.sqlState = typeof code === 'string' && /^(?!E)[0-9A-Z]{5}$/.test(code) ? code : undefined
   }
 
+  /** For a lock that the server was asked for without waiting, and that another session has. */
+  static met(message: string): StatementFailed {
+    return new StatementFailed(Object.assign(new Error(message), { code: '55P03' }))
+  }
+
   /** The server did not answer, or has ended the session. */
   get isLost(): boolean {
     return this.sqlState === undefined || /^(?:08|57P|25P03)/.test(this.sqlState)

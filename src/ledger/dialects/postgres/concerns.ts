@@ -1,6 +1,5 @@
 // Whose rows a statement concerns: what decides which steps of several processes may run beside each other. It follows from the statement:
-// from its table, and from the names of its holes, which the tables use for ids of one kind only. A statement that is not recognized concerns
-// the rows of any task: its step runs alone. A test lists what is recognized.
+// from its table, and from the names of its holes. A statement that is not recognized concerns the rows of any task: its step runs alone.
 import type { CompiledStatement } from '../../statement.ts'
 
 /**
@@ -45,8 +44,10 @@ function recognized({ sql, names }: CompiledStatement): Concern {
   if (from === 'task' && / where ready = 1 and executor = /.test(text)) {
     return { of: /^select (?:id|lane) /.test(text) ? 'queue' : 'heads' }
   }
-  if (!ofTasks.has(verb === '' ? from : table) || names.includes('board') || names.includes('branch'))
-    return { of: 'all' }
+  if (!ofTasks.has(verb === '' ? from : table)) return { of: 'all' }
+  if (['board', 'branch', 'rootKeys'].some((name) => names.includes(name))) return { of: 'all' }
+  // What it does to the edges of other tasks depends on their journal entries.
+  if (table === 'dependency' && verb === 'update' && text.includes('from call')) return { of: 'all' }
   const at = (isWanted: (name: string) => boolean) =>
     names.flatMap((name, place) => (name !== undefined && isWanted(name) ? [place] : []))
   if (table === 'task' || (from === 'task' && names.includes('id'))) return ofTask(verb, text, at)
@@ -62,5 +63,6 @@ function recognized({ sql, names }: CompiledStatement): Concern {
 /** The row of one task; a write that finds its tasks in another way concerns any. */
 function ofTask(verb: string, text: string, at: (isWanted: (name: string) => boolean) => number[]): Concern {
   const isOfOne = verb === 'insert into' || / where (?:.*? and )?(?:task\.)?id = \$\d+/.test(text)
-  return isOfOne ? { of: 'tasks', places: at((name) => name === 'id') } : { of: 'all' }
+  const places = at((name) => name === 'id')
+  return isOfOne && places.length > 0 ? { of: 'tasks', places } : { of: 'all' }
 }

@@ -1,6 +1,7 @@
-// The locks of a ledger, always taken in this order: the gate, shared by groups of steps that say whose rows they concern, and exclusive for
-// all others; the shared limits; keys of tasks; rows of tasks; and the sequence of events, in the statement that numbers them, so that the
-// order of their numbers is that of the commits.
+// The locks of a ledger: the gate, shared by groups of steps that say whose rows they concern, and exclusive for all others; the shared limits;
+// keys of tasks; rows of tasks; and the sequence of events, in the statement that numbers them, so that the order of their numbers is that of the
+// commits. Each flight takes its locks in this order. Groups that meet because they took them in different flights take all of them in the first
+// flight of their next attempt.
 import { applicationId, ledgerVersion, requireKnownVersion } from '../../migrations/migrations.ts'
 import type { PostgresClient } from './client.ts'
 
@@ -10,10 +11,11 @@ export interface LedgerLocks {
   readonly gateShared: Statement
   readonly gateAlone: Statement
   readonly limits: Statement
-  /** In order, so that two creators cannot wait for each other. A key is locked before it is looked for: it may not exist. */
+  /** In order. A key is locked before it is looked for: it may not exist. */
   keys(keys: readonly string[]): Statement
+  /** The same without waiting: a row for each, with `taken`. */
+  tryKeys(keys: readonly string[]): Statement
   rows(waits: boolean): string
-  readonly sequence: Statement
   /** Numbers events under the lock of the sequence. */
   readonly append: string
   appendParameters(rows: string): unknown[]
@@ -43,14 +45,13 @@ export async function locksOf(client: PostgresClient): Promise<LedgerLocks> {
     gateShared: ['select pg_advisory_xact_lock_shared($1::int4, $2::int4)', [applicationId, gate]],
     gateAlone: [take, [applicationId, gate]],
     limits: [take, [applicationId, limits]],
-    keys: (keys) => [
-      `select pg_advisory_xact_lock($1::int4, h) from
-        (select distinct hashtext($2 || k) as h from unnest($3::text[]) as k order by h) as hashes`,
+    keys: (keys) => [`select pg_advisory_xact_lock($1::int4, h) from ${hashes}`, [keyLocks, `${schema}/`, keys]],
+    tryKeys: (keys) => [
+      `select pg_try_advisory_xact_lock($1::int4, h) as taken from ${hashes}`,
       [keyLocks, `${schema}/`, keys],
     ],
     rows: (waits) =>
       `select 1 from task where id = any($1::text[]) order by id for no key update${waits ? '' : ' nowait'}`,
-    sequence: [take, [applicationId, sequence]],
     append: `with numbering as materialized (select pg_advisory_xact_lock($2::int4, $3::int4))
       insert into event (type, task_id, at, instance_id, data)
       select e.type, e.task_id, e.at, e.instance_id, e.data
@@ -60,6 +61,8 @@ export async function locksOf(client: PostgresClient): Promise<LedgerLocks> {
     begunAlone: `${begun}, ${scans.map((scan) => `set_config('${scan}', 'on', true)`).join(', ')}`,
   }
 }
+
+const hashes = '(select distinct hashtext($2 || k) as h from unnest($3::text[]) as k order by h) as hashes'
 
 const keyLocks = applicationId + 3
 

@@ -3,15 +3,9 @@ import type { Reader } from '../../../bus/reader.ts'
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { createRandomIds } from '../../../core/ids.ts'
-import {
-  type CommittedGroup,
-  GroupCommit,
-  type GroupRunner,
-  LedgerBusy,
-  LedgerObservers,
-  type QueuedStep,
-} from '../../group-commit.ts'
+import { type CommittedGroup, GroupCommit, type GroupRunner, LedgerBusy, type QueuedStep } from '../../group-commit.ts'
 import type { Ledger, LedgerObserver, Life, Op, Reads, Step } from '../../ledger.ts'
+import { LedgerObservers } from '../../ledger-observers.ts'
 import { tablesOf } from '../../tables/tables.ts'
 import type { PostgresClient } from './client.ts'
 import { postgresDialect } from './dialect.ts'
@@ -65,8 +59,8 @@ export interface PostgresParts {
   readonly disconnect?: () => Promise<unknown>
 }
 
-/** An attempt waits at most this long, for a connection or for a lock. More means that the clock was set. */
-const maxWaitMs = 5_000
+/** An attempt waits at most this long, for connections and for locks. More means that the clock was set. */
+const maxWaitMs = 30_000
 
 export class PostgresLedger implements Ledger, GroupRunner {
   readonly name: string

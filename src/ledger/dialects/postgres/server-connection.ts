@@ -129,6 +129,7 @@ export class ServerConnection implements PostgresClient {
       application_name: this.#purpose.title,
       connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
+      keepAliveInitialDelayMillis: 5_000,
       pipeline: true,
       types: {
         getTypeParser: ((type: number, format: 'text') =>

@@ -35,6 +35,9 @@ export async function openServerLedger(url: string, clock: Clock = systemClock):
     ...Object.fromEntries(scans.map((scan) => [scan, 'off'])),
     statement_timeout: '60s',
     synchronous_commit: 'on',
+    // Rows are read behind their locks: a snapshot from before would be too old.
+    default_transaction_isolation: 'read committed',
+    default_transaction_read_only: 'off',
   })
   const reader = connection('reader', { statement_timeout: '60s', idle_in_transaction_session_timeout: '10s' })
   const watch = connection('watch', { statement_timeout: '10s' })

@@ -206,8 +206,8 @@ export class ServerWatch implements LedgerLife {
   async #look(): Promise<void> {
     try {
       const { processId } = this.#connection
-      if (processId !== undefined && processId === this.#session) await this.#answered(this.#compareClocks())
-      else await this.#answered(this.#resume())
+      if (processId === undefined || processId !== this.#session) await this.#answered(this.#resume())
+      else await this.#answered(this.#compareClocks(), () => this.#notices.silent())
       this.#notices.othersChanged()
       this.#lookAgain(pollMs)
     } catch {
@@ -218,11 +218,11 @@ export class ServerWatch implements LedgerLife {
   }
 
   /** A host that has vanished, or a network that drops packets, closes no connection. */
-  async #answered(work: Promise<void>): Promise<void> {
+  async #answered(work: Promise<void>, silent: () => void = () => {}): Promise<void> {
     for (let look = 0; look < silentLooks; look++) if (await waitAtMost(this.#clock, silentLookMs, work)) return
     work.catch(() => {})
     this.#connection.drop()
-    this.#notices.silent()
+    silent()
     throw new Error('the server does not answer')
   }
 

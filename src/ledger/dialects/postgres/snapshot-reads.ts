@@ -74,17 +74,23 @@ export class SnapshotReads {
         for (const { lane, read } of lanes) advance(lane, read, flight)
         if (flight.isEmpty) break
         await flight.send((send) => isFirst && void send(begin))
-        for (const { lane } of lanes) lane.waiting = undefined
+        for (const each of lanes) {
+          each.lane.waiting = undefined
+          settle(each)
+        }
       }
     } finally {
       // Of a lost connection nothing is left open.
       this.#connection.query('rollback').catch(() => {})
     }
-    for (const { lane, read } of lanes) {
-      if (lane.outcome?.ok) read.resolve(lane.outcome.value as never)
-      else read.reject(lane.outcome?.error)
-    }
+    for (const each of lanes) settle(each)
   }
+}
+
+/** Answers a read that has ended, whatever others of its snapshot still read. */
+function settle({ lane, read }: { lane: Lane; read: WaitingRead }): void {
+  if (lane.outcome?.ok) read.resolve(lane.outcome.value as never)
+  else if (lane.outcome !== undefined) read.reject(lane.outcome.error)
 }
 
 function advance(lane: Lane, { signal }: WaitingRead, flight: Flight): void {

@@ -1,12 +1,13 @@
 // Which step of a group may go on: the rows that each has claimed, what must be locked before it reads them, and for which steps it waits. The
 // result is that of the steps one after the other.
 import type { Request } from '../../statement.ts'
+import { StatementFailed } from './client.ts'
 import { concernOf } from './concerns.ts'
 import type { LedgerLocks } from './ledger-locks.ts'
 import type { Send } from './wave-flight.ts'
 import type { Lane } from './wave-lane.ts'
 
-/** Thrown by a step that concerns more rows than its tasks: it must run alone, and so must what comes after it wait. */
+/** Thrown by a step that concerns more rows than those of its tasks: it must run alone, and the steps after it wait for that. */
 export class RunsAlone extends Error {
   readonly at: number
 
@@ -30,8 +31,10 @@ export class OutOfOrder extends Error {
 
 /** What groups before this one have shown. */
 export interface Learned {
-  /** Rows that an attempt before this one found locked: they are locked first, in order. */
+  /** What attempts before this one have locked: it is locked first, in order. */
   readonly rows: Iterable<string>
+  readonly keys: Iterable<string>
+  readonly limits: boolean
   /** The names of steps that create tasks: the group adds to them. */
   readonly creators: Set<string>
 }
@@ -44,14 +47,25 @@ export class WaveClaims {
   /** The names of steps that create tasks, as far as it is known. */
   readonly #creators: Set<string>
   /** Rows and keys to be locked in the next flight. */
-  #toLock = new Set<string>()
-  #keysToLock = new Set<string>()
-  #limitsNeeded = false
+  #toLock: Set<string>
+  #keysToLock: Set<string>
+  #limitsNeeded: boolean
+  #tried: Promise<unknown[]> | undefined
+  /** The lock of the limits is or was needed. */
+  usesLimits: boolean
 
-  constructor(lanes: readonly Lane[], { rows, creators }: Learned) {
+  constructor(lanes: readonly Lane[], { rows, keys, limits, creators }: Learned) {
     this.#lanes = lanes
     this.#toLock = new Set(rows)
+    this.#keysToLock = new Set(keys)
+    this.#limitsNeeded = limits
+    this.usesLimits = limits
     this.#creators = creators
+  }
+
+  /** The keys that were claimed. */
+  get keys(): string[] {
+    return [...this.#owners.keys()].flatMap((id) => (id.startsWith(keyPrefix) ? [id.slice(keyPrefix.length)] : []))
   }
 
   /** The ids of all tasks that were claimed. */
@@ -59,11 +73,21 @@ export class WaveClaims {
     return [...this.#owners.keys()].filter((id) => !id.startsWith(keyPrefix))
   }
 
-  /** Sends the locks that the next requests need. Only the first flight waits: later ones hold rows for which others may wait. */
+  /** After a flight. @throws StatementFailed if another process holds one of the keys that it asked for */
+  async requireKeys(): Promise<void> {
+    const tried = (await this.#tried) as ReadonlyArray<{ taken: boolean }> | undefined
+    this.#tried = undefined
+    if (tried?.every(({ taken }) => taken) === false)
+      throw StatementFailed.met('another process looks for the same key')
+  }
+
+  /** Sends the locks that the next requests need. Later flights do not wait for keys and rows: they hold some for which others may wait. */
   lock(locks: LedgerLocks, send: Send, isFirst: boolean): void {
     if (this.#limitsNeeded) void send(...locks.limits)
     this.#limitsNeeded = false
-    if (this.#keysToLock.size > 0) void send(...locks.keys([...this.#keysToLock]))
+    const keys = [...this.#keysToLock]
+    if (keys.length > 0 && isFirst) void send(...locks.keys(keys))
+    else if (keys.length > 0) this.#tried = send(...locks.tryKeys(keys))
     if (this.#toLock.size > 0) void send(locks.rows(isFirst), [[...this.#toLock]])
     for (const id of this.#toLock) this.#locked.add(id)
     for (const key of this.#keysToLock) this.#locked.add(keyPrefix + key)
@@ -85,7 +109,11 @@ export class WaveClaims {
       lane.createsTasks = true
       this.#creators.add(lane.name)
     }
-    return this.#ownParents(lane, write) && this.#claim(lane, idsAt(write, places), isNew)
+    const ids = idsAt(write, places)
+    // A row that was judged before it was locked may have changed.
+    if (changes === 'task' && byKey !== undefined && !isNew && !ids.every((id) => this.#locked.has(id)))
+      throw new RunsAlone(lane.at)
+    return this.#ownParents(lane, write) && this.#claim(lane, ids, isNew)
   }
 
   /**
@@ -116,9 +144,14 @@ export class WaveClaims {
       default:
         lane.isBarrier = true
         if (!this.#isAloneNow(lane)) return false
-        if (of === 'limits') this.#limitsNeeded = true
+        if (of === 'limits') this.#needLimits()
         return true
     }
+  }
+
+  #needLimits(): void {
+    this.#limitsNeeded ||= !this.usesLimits
+    this.usesLimits = true
   }
 
   /** Whether all lanes before this one have ended, and none after it has begun. */

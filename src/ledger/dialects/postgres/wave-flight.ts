@@ -57,7 +57,9 @@ export class Flight {
     if (numbersTask) floor = Math.max(floor, this.#taskFloor)
     const key = statement?.inserts
       ? undefined
-      : JSON.stringify(statement?.byKey?.places.map((at) => parameters[at]) ?? parameters)
+      : JSON.stringify(
+          statement?.byKey?.places.map((at) => parameters[at]) ?? (subjects.length > 0 ? subjects : parameters),
+        )
     let at = this.#batches.findIndex(
       (batch, index) => index >= floor && batch.sql === request.sql && (key === undefined || !batch.keys.has(key)),
     )
@@ -145,9 +147,14 @@ function subjectsOf({ statement, parameters }: Request): string[] {
   return of === 'tasks' ? places.map((at) => parameters[at]).filter((id) => typeof id === 'string') : []
 }
 
+/** Rows of tasks that a list found are not known to the step: they are not locked, and are read again before they are judged. */
+function isClaimed({ records, statement }: Request): boolean {
+  return records !== 'task' || statement?.byKey !== undefined || concernOf(statement).of === 'heads'
+}
+
 function answer({ lane, request }: Write, { rows, changes }: Reply): void {
   const { want } = request
   const reply = want === 'rows' ? rows : want === 'seq' ? (rows[0] as { seq: number } | undefined)?.seq : changes
-  lane.draft.noteReply(request, reply)
+  if (isClaimed(request)) lane.draft.noteReply(request, reply)
   if (lane.waiting === request) lane.reply = reply
 }

@@ -48,9 +48,9 @@ export class WaveGroup {
     return this.#flights > 0
   }
 
-  /** The tasks that it has concerned itself with. */
-  get touched(): string[] {
-    return this.#claims.tasks
+  /** What it has claimed so far. */
+  get touched(): { tasks: string[]; keys: string[]; limits: boolean } {
+    return { tasks: this.#claims.tasks, keys: this.#claims.keys, limits: this.#claims.usesLimits }
   }
 
   /** @throws StatementFailed, RunsAlone, OutOfOrder, RunsOneByOne; the transaction is still open then */
@@ -61,6 +61,7 @@ export class WaveGroup {
       const isLast = this.#lanes.every((lane) => lane.isDone) && this.#flights > 0
       if (isLast) return await this.#commit(flight)
       await flight.send((send) => this.#open(send))
+      await this.#claims.requireKeys()
       this.#flights++
       if (this.#begun !== undefined) this.xid = xidOf(await this.#begun)
       this.#begun = undefined
@@ -88,6 +89,7 @@ export class WaveGroup {
       lane.isDone = true
       return
     }
+    // The same request: a deferred write that may not be kept yet.
     const waits = request !== undefined && (lane.parked === request || !this.#claims.mayRead(lane, request))
     if (waits || !this.#claims.mayNumber(lane)) {
       lane.parked = request

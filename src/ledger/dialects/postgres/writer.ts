@@ -2,7 +2,7 @@
 // exclusive gate. Learns which rows groups meet at, and which steps run alone; finds out what became of a commit whose answer was lost.
 import type { Clock } from '../../../core/clock.ts'
 import { rest } from '../../../core/signals.ts'
-import { type CommittedGroup, type GroupRunner, LedgerBusy, type QueuedStep } from '../../group-commit.ts'
+import { CommitFailed, type CommittedGroup, type GroupRunner, LedgerBusy, type QueuedStep } from '../../group-commit.ts'
 import type { Tx } from '../../ledger.ts'
 import { StatementFailed } from './client.ts'
 import { wasCommitted } from './commit-outcome.ts'
@@ -16,7 +16,7 @@ import { WaveGroup } from './wave-group.ts'
 const maxGroupSize = 500
 /** How often a step that has run alone runs alone again before it is tried beside others: it may have been a rare case of it. */
 const timesAlone = 16
-/** From this attempt on, a group that meets others is halved; from the second on, its steps run alone. */
+/** From the third attempt on, a group that meets others is halved; the sixth runs its steps alone. */
 const halvedFrom = 3
 const aloneFrom = 6
 const maxPauseMs = 20
@@ -54,15 +54,15 @@ export class Writer implements GroupRunner {
     const alike = group.slice(0, Math.min(end === -1 ? group.length : end, maxGroupSize))
     if (!isAlone(first)) return await this.#runBeside(alike)
     for (const { step } of alike) this.#alone.set(step.name, (this.#alone.get(step.name) ?? 1) - 1)
-    return await this.#oneByOne.runGroup(alike)
+    return await this.#runOneByOne(alike)
   }
 
   async #runBeside(given: readonly QueuedStep[]): Promise<CommittedGroup> {
-    const learned = new Set<string>()
+    const learned = { rows: new Set<string>(), keys: new Set<string>(), limits: false }
     let group = given
     for (let attempt = 1; attempt < aloneFrom; attempt++) {
       const waves = new WaveGroup(this.#connection, this.#locks, this.#tx, group, {
-        rows: learned,
+        ...learned,
         creators: this.#creators,
       })
       try {
@@ -84,12 +84,23 @@ export class Writer implements GroupRunner {
         if (!(error instanceof StatementFailed && error.isContention)) break
         // The first flight has waited as long as a lock may take.
         if (error.isTimeout && !waves.holdsLocks) throw new LedgerBusy(0, error)
-        for (const id of waves.touched) learned.add(id)
+        const { tasks, keys, limits } = waves.touched
+        for (const id of tasks) learned.rows.add(id)
+        for (const key of keys) learned.keys.add(key)
+        learned.limits ||= limits
         if (attempt >= halvedFrom) group = group.slice(0, Math.ceil(group.length / 2))
         await rest(this.#clock, this.#random() * Math.min(maxPauseMs, 2 ** attempt))
       }
     }
-    return await this.#oneByOne.runGroup(group)
+    return await this.#runOneByOne(group)
+  }
+
+  async #runOneByOne(group: readonly QueuedStep[]): Promise<CommittedGroup> {
+    try {
+      return await this.#oneByOne.runGroup(group)
+    } catch (error) {
+      throw error instanceof CommitFailed ? error.of(group.length) : error
+    }
   }
 
   /** Rolls back. Undefined if the steps may run again. */
@@ -100,8 +111,13 @@ export class Writer implements GroupRunner {
       return undefined
     }
     const outcomes = waves.isCommitting && waves.xid !== undefined ? waves.outcomes : undefined
-    if (outcomes !== undefined && (await wasCommitted(this.#connection, this.#clock, waves.xid as string, error)))
-      return { outcomes, events: 'unseen' }
+    if (outcomes === undefined) throw new LedgerBusy(0, error)
+    const isCommitted = await wasCommitted(this.#connection, this.#clock, waves.xid as string, error).catch(
+      (failure: unknown) => {
+        throw failure instanceof CommitFailed ? failure.of(outcomes.length) : failure
+      },
+    )
+    if (isCommitted) return { outcomes, events: 'unseen' }
     throw new LedgerBusy(0, error)
   }
 }

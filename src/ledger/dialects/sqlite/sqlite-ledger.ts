@@ -14,12 +14,12 @@ import {
   GroupCommit,
   type GroupRunner,
   LedgerBusy,
-  LedgerObservers,
   type QueuedStep,
   refusedStep,
   type StepOutcome,
 } from '../../group-commit.ts'
 import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
+import { LedgerObservers } from '../../ledger-observers.ts'
 import { noteOpenLedger } from '../../open-files.ts'
 import type { Request } from '../../statement.ts'
 import { tablesOf } from '../../tables/tables.ts'
