@@ -259,12 +259,8 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
       await Promise.all(ledgers.map((ledger, at) => createAll(ledger, at, orders[at] as string[])))
     }
     const tasks = await (ledgers[0] as Ledger).read((tx) => tx.task.list({}, 99))
-    const found = tasks.map(({ key }) => key).sort()
-    expect(found).toEqual(
-      Array.from({ length: 10 }, (_, n) => keys(n))
-        .flat()
-        .sort(),
-    )
+    const found = new Set(tasks.map(({ key }) => key))
+    expect([tasks.length, found]).toEqual([30, new Set(Array.from({ length: 10 }, (_, n) => keys(n)).flat())])
     await close()
   })
 
