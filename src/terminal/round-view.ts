@@ -38,7 +38,7 @@ export interface Row {
   subtask?: boolean
 }
 
-/** Reports a run: as a tree that is rewritten on a terminal (live-tree.ts), or as lines or events (round-log.ts). */
+/** Reports a run: as a tree that is rewritten on a terminal (live-view.ts), or as lines or events (round-log.ts). */
 export interface Reporter {
   /** It rewrites the terminal: no other output is written before its end. */
   readonly ownsScreen: boolean

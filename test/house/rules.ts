@@ -422,7 +422,7 @@ export const shortSpreads: Record<string, string> = {
   'src/surfaces/ui-messages/chat-turns.ts': 'A page of a list.',
   'src/team/context.ts': 'A page of facts.',
   'src/team/first-outcome.ts': 'A page of facts.',
-  'src/terminal/live-tree.ts': 'The rows that fit on the screen.',
+  'src/terminal/live-view.ts': 'The rows that fit on the screen.',
   'src/terminal/task-details.ts': 'The fields of a task.',
   'src/vocabularies/exo/task.ts': 'A page of a list.',
 }

@@ -33,7 +33,7 @@ import {
   printItems,
   printPainted,
 } from '../../../terminal/io.ts'
-import { createLiveTree } from '../../../terminal/live-tree.ts'
+import { createLiveView } from '../../../terminal/live-view.ts'
 import { createPaint } from '../../../terminal/paint.ts'
 import { createJsonLines, createPlainLines } from '../../../terminal/round-log.ts'
 import { observing, type Reporter, RoundView } from '../../../terminal/round-view.ts'
@@ -246,7 +246,7 @@ async function openEngine(
 function createReporter(io: CommandIo, engine: Engine, view: RoundView, flags: RunFlags): Reporter {
   if (flags.json) return createJsonLines(io)
   return isLiveTerminal(io)
-    ? createLiveTree(io, view, { prompt: promptAt(io, engine, { defaultAfterMs }) })
+    ? createLiveView(io, view, { prompt: promptAt(io, engine, { defaultAfterMs }) })
     : createPlainLines(io, view)
 }
 

@@ -20,7 +20,7 @@ const preferredNoteWidth = 24
 const minNoteWidth = 8
 
 /** `prompt`: the lines for answers to open questions; undefined without a keyboard. */
-export function createLiveTree(
+export function createLiveView(
   io: CommandIo,
   view: RoundView,
   { prompt, clock = systemClock }: { prompt?: AnswerPrompt | undefined; clock?: Clock } = {},

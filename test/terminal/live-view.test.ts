@@ -4,7 +4,7 @@ import type { Clock } from '../../src/core/clock.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { KnownRound } from '../../src/plans/round.ts'
 import { LiveScreen } from '../../src/terminal/live-screen.ts'
-import { createLiveTree, drawFrame } from '../../src/terminal/live-tree.ts'
+import { createLiveView, drawFrame } from '../../src/terminal/live-view.ts'
 import { createPaint } from '../../src/terminal/paint.ts'
 import { RoundView, type Row } from '../../src/terminal/round-view.ts'
 import { displayWidth, fitWidth } from '../../src/terminal/terminal-text.ts'
@@ -174,7 +174,7 @@ describe('LiveScreen', () => {
   })
 })
 
-it('createLiveTree redraws on a timer and ends with a last frame and a visible cursor, in colours without NO_COLOR', () => {
+it('createLiveView redraws on a timer and ends with a last frame and a visible cursor, in colours without NO_COLOR', () => {
   const plan = planOf('tasks: { a: { run: x } }')
   const task = taskOf({ id: 'task-a', name: 'a' })
   const mark = { path: 'a', generation: 0, edges: 0, definition: '', folder: '', invocation: '', held: false }
@@ -186,7 +186,7 @@ it('createLiveTree redraws on a timer and ends with a last frame and a visible c
     let now = 0
     const clock: Clock = { now: () => now, setTimeout: (fn) => timers.push(fn), clearTimeout: () => timers.splice(0) }
     const view = new RoundView(plan, known)
-    const reporter = createLiveTree(io, view, { clock })
+    const reporter = createLiveView(io, view, { clock })
     const event: TaskEvent = {
       seq: 1,
       type: 'task.started',
