@@ -32,6 +32,8 @@ const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
     'ledger',
     /\/node_modules\/kysely\/|\/src\/ledger\/(?!dialects\/postgres|dialects\/sqlite\/quick-check|(?:find-ledger|trust|home)\.)/,
   ],
+  // Loaded for a ledger on a server, or in PGlite.
+  ['postgres', /\/src\/ledger\/dialects\/postgres\/(?!server-url)/],
   // With what several verbs of the command line need.
   [
     'terminal',

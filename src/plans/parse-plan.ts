@@ -6,7 +6,7 @@ import { flatten, type Plan, type PlanTask } from './plan.ts'
 import { complaintsOf, parseMapping } from './plan-complaints.ts'
 import { checkAfter, checkResultNames } from './plan-order.ts'
 import { planSchema, planTaskSchema } from './plan-schema.ts'
-import { type PlanPath, type PlanSource, readPlanSource } from './plan-source.ts'
+import { type PlanPath, type PlanSource, planValueSource, readPlanSource } from './plan-source.ts'
 import { checkTeam, hasTeam, kindOf, refuseKeys } from './plan-task-kind.ts'
 import { definitionHash, type Inherited, joinWritten, specOf } from './plan-task-spec.ts'
 
@@ -29,6 +29,11 @@ export interface PlanPlace {
   file: string | null
   folder: string
   executors: readonly string[] | undefined
+}
+
+/** A plan that was given as a value. @throws ErrandError INVALID_PLAN */
+export function parsePlanValue(value: unknown, place: Omit<PlanPlace, 'file'>): Plan {
+  return parsePlan(planValueSource(value), { file: null, ...place })
 }
 
 export function parsePlan(source: PlanSource, { file, folder, executors }: PlanPlace): Plan {

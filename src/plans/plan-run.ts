@@ -14,9 +14,8 @@ import type { Engine } from '../engine-api.ts'
 import { stateWord, type Task } from '../entities/task.ts'
 import { followRound, RoundFeed, RoundProgress } from './follow-round.ts'
 import { openSubtasks } from './idle.ts'
-import { parsePlan, readPlan } from './parse-plan.ts'
+import { parsePlanValue, readPlan } from './parse-plan.ts'
 import { isGoal, type Plan } from './plan.ts'
-import { planValueSource } from './plan-source.ts'
 import { type PreparedRound, prepareRound, readRound } from './prepare-round.ts'
 import { type KnownRound, markOf, type RoundRequest, tasksOf } from './round.ts'
 import { chooseRound, planKey, type RoundChoice } from './round-key.ts'
@@ -86,7 +85,7 @@ async function openPlan(source: unknown, folder: string, executors: PlanHost['ex
   const plan =
     typeof source === 'string'
       ? await readPlan(source, folder, executors)
-      : parsePlan(planValueSource(source), { file: null, folder: realFolder(folder), executors })
+      : parsePlanValue(source, { folder: realFolder(folder), executors })
   for (const [key, instead] of Object.entries(engineOptions)) {
     if (plan[key as keyof Plan] === undefined) continue
     const message = `The plan has \`${key}\`, which only \`errand run\` takes: an engine has it from its options. Give ${instead} to createEngine.`

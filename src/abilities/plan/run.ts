@@ -59,13 +59,10 @@ export function planRun(host: AbilityHost, root: PlansRoot) {
     async handle({ plan, ...request }, { caller, signal }) {
       requireRight(caller)
       // Loaded when first used: with the parser of YAML.
-      const [{ parsePlan }, { planValueSource }] = await Promise.all([
-        import('../../plans/parse-plan.ts'),
-        import('../../plans/plan-source.ts'),
-      ])
+      const { parsePlanValue } = await import('../../plans/parse-plan.ts')
       const { context } = host.drafter
-      const place = { file: null, folder: root.folder, executors: undefined }
-      root.require(parsePlan(planValueSource(plan), place), (executor) => runsCommands(executor, context))
+      const parsed = parsePlanValue(plan, { folder: root.folder, executors: undefined })
+      root.require(parsed, (executor) => runsCommands(executor, context))
       const engine = await host.engineFor({ ...caller, plan: true })
       const { round, tasks } = await engine.plan(plan, defined({ ...request, cwd: root.folder, signal }))
       return {

@@ -5,6 +5,7 @@ import { Notifier } from '../../../core/notifier.ts'
 import { messageOf } from '../../../core/stored-error.ts'
 import type { Engine, EngineOptions } from '../../../engine-api.ts'
 import type { Task } from '../../../entities/task.ts'
+import { openLedger } from '../../../ledger/open-ledger.ts'
 import { type FollowOptions, followRound, RoundFeed } from '../../../plans/follow-round.ts'
 import { openSubtasks } from '../../../plans/idle.ts'
 import { lastOf } from '../../../plans/plan.ts'
@@ -101,7 +102,6 @@ async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promis
   const named = { models: plan.model === undefined ? own : [...own, plan.model], folder: plan.folder }
   const agents = await agentsFor(io, flags, { defaultModel, named, ofPlan: plan, note: notes.add })
   prepareLedger(io, request.ledger, flags)
-  const { openLedger } = await import('../../../ledger/open-ledger.ts')
   // Opened here and not by the engine, so that it can still be read while the engine closes.
   const ledger = await openLedger(request.ledger)
   try {
