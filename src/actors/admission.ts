@@ -11,6 +11,9 @@ import { admit } from '../steps/admit.ts'
 import { dueAfter } from '../steps/step-context.ts'
 import type { EngineHost } from './engine-host.ts'
 
+/** The maximum of admissions in a row that leave the look for tasks to a later one. */
+const maxPassedOver = 50
+
 export interface AdmissionHost extends EngineHost {
   /** Open runs of this engine. */
   readonly slots: ReadonlyMap<string, { readonly task: TaskRecord }>
@@ -27,8 +30,9 @@ export class Admission {
   #maxConcurrent: number
   #limits: Readonly<Record<string, number>>
   #isDue = false
-  /** The number of admissions queued so far. */
+  /** The number of admissions queued so far, and how many in a row have left the look for tasks to a later one. */
   #queued = 0
+  #passedOver = 0
 
   constructor(host: AdmissionHost) {
     this.#host = host
@@ -108,11 +112,14 @@ export class Admission {
       instance: instanceRow(dueAfter(ctx.at, leaseMs)),
     })
     const number = ++this.#queued
-    // While a server answers, many are queued. The last of a group finds what those before it would have found. This is decided once, when
-    // the group begins: otherwise a steady stream of later ones would keep all of them from looking.
+    // While a server answers, many are queued, and the last one finds what those before it would have found. Decided once, because a group
+    // may run again. A steady stream of later ones must not keep all of them from looking.
     let isSuperseded: boolean | undefined
     const decide: typeof step.decide = (tx) => {
-      isSuperseded ??= number < this.#queued
+      if (isSuperseded === undefined) {
+        isSuperseded = number < this.#queued && this.#passedOver < maxPassedOver
+        this.#passedOver = isSuperseded ? this.#passedOver + 1 : 0
+      }
       return isSuperseded ? none() : step.decide(tx)
     }
     return ledger.step({ ...step, decide }).then(

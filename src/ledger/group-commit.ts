@@ -102,8 +102,8 @@ export interface GroupRunner {
 interface FailedGroup {
   readonly error: unknown
   readonly isUnknown: boolean
-  /** How many steps it concerns, from the first on; the others are queued again, first. */
-  readonly steps: number
+  /** How many steps it concerns, from the first on; the others are queued again, first. Undefined: all. */
+  readonly steps?: number | undefined
 }
 
 /** The maximum of steps in one transaction: keeps a single commit, and with it the longest stall, short. */
@@ -222,15 +222,15 @@ export class GroupCommit {
 
   /** Callers first, then observers, in the same turn: an observer reads the ledger before any caller goes on. */
   #answer(group: readonly QueuedStep[], result: CommittedGroup | FailedGroup): void {
-    if ('error' in result) {
-      for (const queued of group.slice(0, result.steps)) queued.reject(result.error)
-      if (result.steps < group.length) this.#queue = [...group.slice(result.steps), ...this.#queue]
+    const isFailed = 'error' in result
+    const count = (isFailed ? result.steps : result.outcomes.length) ?? group.length
+    if (count < group.length) this.#queue = [...group.slice(count), ...this.#queue]
+    if (isFailed) {
+      for (const queued of group.slice(0, count)) queued.reject(result.error)
       if (result.isUnknown) this.#observers.changed()
       return
     }
-    const { length } = result.outcomes
-    if (length < group.length) this.#queue = [...group.slice(length), ...this.#queue]
-    for (let index = 0; index < length; index++) {
+    for (let index = 0; index < count; index++) {
       const queued = group[index] as QueuedStep
       const outcome = result.outcomes[index] as StepOutcome
       if (outcome.ok) queued.resolve(outcome.value as never)
@@ -254,19 +254,11 @@ function stillBusy(waitedMs: number, attempts: number, cause: unknown): ErrandEr
 }
 
 function failed(error: unknown): FailedGroup {
-  if (ErrandError.isInstance(error)) return { error, isUnknown: false, steps: Number.POSITIVE_INFINITY }
+  if (ErrandError.isInstance(error)) return { error, isUnknown: false }
   if (error instanceof CommitFailed) {
     const message = `The commit failed (${error.message}), so the step may or may not be stored. Check the ledger, or repeat the step with the same key.`
-    return {
-      error: new ErrandError('OUTCOME_UNKNOWN', message, {}, error.cause),
-      isUnknown: true,
-      steps: error.steps ?? Number.POSITIVE_INFINITY,
-    }
+    return { error: new ErrandError('OUTCOME_UNKNOWN', message, {}, error.cause), isUnknown: true, steps: error.steps }
   }
   const message = `The ledger could not be written (${error instanceof Error ? error.message : String(error)}). No change of the step was stored.`
-  return {
-    error: new ErrandError('LEDGER_WRITE_FAILED', message, {}, error),
-    isUnknown: false,
-    steps: Number.POSITIVE_INFINITY,
-  }
+  return { error: new ErrandError('LEDGER_WRITE_FAILED', message, {}, error), isUnknown: false }
 }

@@ -1,6 +1,6 @@
 // Whose rows a statement concerns: what decides which steps of several processes may run beside each other. It follows from the statement:
 // from its table, and from the names of its holes. A statement that is not recognized concerns the rows of any task: its step runs alone.
-import type { CompiledStatement } from '../../statement.ts'
+import type { CompiledStatement, Request } from '../../statement.ts'
 
 /**
  * `tasks`: rows that belong to tasks, and are read and written only by who has locked the row of the task. `calls`: rows that belong to
@@ -22,6 +22,11 @@ export function concernOf(statement: CompiledStatement | undefined): Concern {
     known.set(statement, concern)
   }
   return concern
+}
+
+/** The ids at these places of a request; a task without a parent has none there. */
+export function idsAt({ parameters }: Request, places: readonly number[]): string[] {
+  return places.map((place) => parameters[place]).filter((id) => typeof id === 'string')
 }
 
 /** Tables whose rows belong to a task each. */

@@ -53,9 +53,9 @@ export function manyWrites(requests: readonly Request[]): Many | undefined {
   }
 }
 
-function made<F>(forms: Map<string, F | undefined>, sql: string, make: (sql: string) => F | undefined): F | undefined {
+function made<F>(forms: Map<string, F>, sql: string, make: (sql: string) => F): F {
   if (!forms.has(sql)) forms.set(sql, make(sql))
-  return forms.get(sql)
+  return forms.get(sql) as F
 }
 
 function insertForm(sql: string): InsertForm | undefined {
@@ -103,7 +103,7 @@ function updateForm(sql: string): UpdateForm | undefined {
   return { sql: `${filled.replace(/ where /, from)} returning v.i`, columns }
 }
 
-/** Of equal statements that read. Undefined if there is none. */
+/** Of equal statements that read. */
 export function manyReads(requests: readonly Request[]): Many {
   const [{ sql, parameters: first }] = requests as [Request]
   // What is the same for all stays a value of its own: a limit may be nothing else.
@@ -146,8 +146,15 @@ function typeOf(values: readonly unknown[]): 'text' | 'bigint' | 'float8' {
   return values.every((value) => typeof value !== 'number' || Number.isSafeInteger(value)) ? 'bigint' : 'float8'
 }
 
+/** By statement: the places of its limits and offsets. */
+const limits = new Map<string, readonly number[]>()
+
 /** A limit or an offset may not differ between the requests of one execution. */
 export function readKey({ sql, parameters }: Request): string {
-  const limits = Array.from(sql.matchAll(/\b(?:limit|offset) \$(\d+)/g), ([, hole]) => parameters[Number(hole) - 1])
-  return limits.length === 0 ? sql : `${sql} ${limits.join()}`
+  const places = made(limits, sql, limitPlaces)
+  return places.length === 0 ? sql : `${sql} ${places.map((at) => parameters[at]).join()}`
+}
+
+function limitPlaces(sql: string): number[] {
+  return Array.from(sql.matchAll(/\b(?:limit|offset) \$(\d+)/g), ([, hole]) => Number(hole) - 1)
 }

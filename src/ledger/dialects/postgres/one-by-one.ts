@@ -10,7 +10,7 @@ import {
   refusedStep,
   type StepOutcome,
 } from '../../group-commit.ts'
-import type { Op, Step, Tx } from '../../ledger.ts'
+import type { Step, Tx } from '../../ledger.ts'
 import type { Request } from '../../statement.ts'
 import { StatementFailed } from './client.ts'
 import { type LedgerLocks, xidOf } from './ledger-locks.ts'
@@ -23,7 +23,6 @@ export class OneByOne implements GroupRunner {
   readonly #session: Session
   readonly #locks: LedgerLocks
   readonly #tx: Tx
-
   readonly #wasCommitted: OutcomeSource | undefined
 
   /** `wasCommitted`: finds out about a commit whose answer was lost. Absent: its outcome is unknown. */
@@ -39,16 +38,13 @@ export class OneByOne implements GroupRunner {
     const session = this.#session
     const events = new AppendedEvents()
     const outcomes: StepOutcome[] = []
-    // All begin now: what a step decides about those queued behind it must not depend on how long the steps before it take.
-    const ops = group.map(({ step }) => step.decide(this.#tx))
     let xid = ''
     try {
       await session.begin('begin')
       await session.request(...this.#locks.gateAlone)
       const { rows } = await session.request(this.#locks.begunAlone)
       xid = xidOf(rows)
-      for (const [at, { step }] of group.entries())
-        outcomes.push(await this.#runStep(step, ops[at] as Op<unknown>, events))
+      for (const { step } of group) outcomes.push(await this.#runStep(step, events))
     } catch (error) {
       await session.rollback()
       throw session.isRetried(error) ? new LedgerBusy(0, error) : error
@@ -65,13 +61,13 @@ export class OneByOne implements GroupRunner {
   }
 
   /** Always inside a savepoint: after a failed statement PostgreSQL refuses the rest of a transaction. */
-  async #runStep(step: Step, op: Op<unknown>, events: AppendedEvents): Promise<StepOutcome> {
+  async #runStep(step: Step, events: AppendedEvents): Promise<StepOutcome> {
     const session = this.#session
     const before = events.length
     await session.request('savepoint step')
     try {
       const draft = new Draft()
-      const value = await drive(op, (request) => this.#draftedReply(request, draft, events))
+      const value = await drive(step.decide(this.#tx), (request) => this.#draftedReply(request, draft, events))
       await this.#flush(draft, events)
       await session.request('release savepoint step')
       return { ok: true, value }

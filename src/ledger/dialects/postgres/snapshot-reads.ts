@@ -11,6 +11,7 @@ interface WaitingRead {
   readonly signal: AbortSignal | undefined
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
+  isAnswered: boolean
 }
 
 /** The maximum of reads in one snapshot. */
@@ -29,7 +30,7 @@ export class SnapshotReads {
 
   read<R>(query: (tx: Reads) => Op<R>, signal: AbortSignal | undefined): Promise<R> {
     return new Promise<R>((resolve, reject) => {
-      this.#waiting.push({ query, signal, resolve, reject })
+      this.#waiting.push({ query, signal, resolve, reject, isAnswered: false })
       // Those of the same turn of the event loop share a snapshot.
       this.#running ??= new Promise<void>((begin) => setImmediate(begin)).then(() => this.#run())
     })
@@ -46,7 +47,10 @@ export class SnapshotReads {
       try {
         await this.#readTogether(reads)
       } catch (error) {
-        await this.#readApart(reads, error)
+        await this.#readApart(
+          reads.filter((read) => !read.isAnswered),
+          error,
+        )
       }
     }
     this.#running = undefined
@@ -63,10 +67,10 @@ export class SnapshotReads {
 
   async #readTogether(reads: readonly WaitingRead[]): Promise<void> {
     await this.#connection.ensure()
-    const lanes = reads.map((read, at) => {
-      const queued = { step: { name: 'read', decide: read.query }, resolve: read.resolve, reject: read.reject }
-      return { read, lane: new Lane(queued, at, this.#tx) }
-    })
+    const lanes = reads.map((read, at) => ({
+      read,
+      lane: new Lane({ name: 'read', decide: read.query }, at, this.#tx),
+    }))
     const begin = 'begin isolation level repeatable read read only'
     try {
       for (let isFirst = true; ; isFirst = false) {
@@ -89,6 +93,7 @@ export class SnapshotReads {
 
 /** Answers a read that has ended, whatever others of its snapshot still read. */
 function settle({ lane, read }: { lane: Lane; read: WaitingRead }): void {
+  read.isAnswered ||= lane.outcome !== undefined
   if (lane.outcome?.ok) read.resolve(lane.outcome.value as never)
   else if (lane.outcome !== undefined) read.reject(lane.outcome.error)
 }

@@ -2,7 +2,7 @@
 // result is that of the steps one after the other.
 import type { Request } from '../../statement.ts'
 import { StatementFailed } from './client.ts'
-import { concernOf } from './concerns.ts'
+import { concernOf, idsAt } from './concerns.ts'
 import type { LedgerLocks } from './ledger-locks.ts'
 import type { Send } from './wave-flight.ts'
 import type { Lane } from './wave-lane.ts'
@@ -120,11 +120,14 @@ export class WaveClaims {
    * What is written to a child changes what is read about the children of its parent, at once: the writes of a transaction are visible to
    * all of its steps. An earlier step must not see those of a later one.
    */
-  #ownParents(lane: Lane, { statement, parameters }: Request): boolean {
+  #ownParents(lane: Lane, request: Request): boolean {
+    const { statement } = request
     if (statement?.changes !== 'task') return true
-    const { places } = concernOf(statement)
-    const parents = idsAt({ parameters }, places ?? []).flatMap((id) => lane.parents.get(id) ?? [])
-    return this.#own(lane, parents)
+    const { places = [] } = concernOf(statement)
+    return this.#own(
+      lane,
+      idsAt(request, places).flatMap((id) => lane.parents.get(id) ?? []),
+    )
   }
 
   /** Whether a request may be sent now. */
@@ -230,7 +233,3 @@ export class WaveClaims {
 }
 
 const keyPrefix = 'key:'
-
-function idsAt({ parameters }: Pick<Request, 'parameters'>, places: readonly number[]): string[] {
-  return places.map((place) => parameters[place]).filter((id) => typeof id === 'string')
-}

@@ -1,7 +1,7 @@
 // One flight of a group: what its lanes write and ask for, merged, and sent without waiting for any reply in between.
 import type { Request } from '../../statement.ts'
 import { StatementFailed } from './client.ts'
-import { concernOf } from './concerns.ts'
+import { concernOf, idsAt } from './concerns.ts'
 import { manyReads, manyWrites, type Reply, readKey } from './many.ts'
 import type { ServerConnection } from './server-connection.ts'
 import type { Lane } from './wave-lane.ts'
@@ -142,9 +142,9 @@ export class Flight {
 }
 
 /** The tasks that a write concerns; none if it is about others. */
-function subjectsOf({ statement, parameters }: Request): string[] {
-  const { of, places } = concernOf(statement)
-  return of === 'tasks' ? places.map((at) => parameters[at]).filter((id) => typeof id === 'string') : []
+function subjectsOf(request: Request): string[] {
+  const { of, places } = concernOf(request.statement)
+  return of === 'tasks' ? idsAt(request, places) : []
 }
 
 /** Rows of tasks that a list found are not known to the step: they are not locked, and are read again before they are judged. */

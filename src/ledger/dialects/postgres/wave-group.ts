@@ -1,6 +1,5 @@
 // A group of steps in one transaction, beside the groups of other processes. The steps go in waves: one flight serves the next request of each
-// of them. Each is judged on rows that the transaction has locked, so that the result is that of some order of the steps; a step that asks for
-// the rows of another step of its group waits for that one's end.
+// of them. Each is judged on rows that the transaction has locked, and the result is that of the steps one after the other (wave-claims.ts).
 import type { CommittedGroup, QueuedStep, StepOutcome } from '../../group-commit.ts'
 import type { NewEvent, Tx } from '../../ledger.ts'
 import type { Request } from '../../statement.ts'
@@ -34,7 +33,7 @@ export class WaveGroup {
   ) {
     this.#connection = connection
     this.#locks = locks
-    this.#lanes = group.map((queued, at) => new Lane(queued, at, tx))
+    this.#lanes = group.map(({ step }, at) => new Lane(step, at, tx))
     this.#claims = new WaveClaims(this.#lanes, learned)
   }
 

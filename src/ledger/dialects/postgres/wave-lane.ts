@@ -1,12 +1,12 @@
 // One step of a group whose steps go in waves: its generator, its draft, and what it has claimed.
 import type { TaskEvent } from '../../../entities/event.ts'
 import { Draft } from '../../draft.ts'
-import type { QueuedStep } from '../../group-commit.ts'
-import type { NewEvent, Op, Tx } from '../../ledger.ts'
+import type { NewEvent, Op, Step, Tx } from '../../ledger.ts'
 import type { Request } from '../../statement.ts'
 
 export class Lane {
-  readonly queued: QueuedStep
+  /** Of its step. */
+  readonly name: string
   /** Its place in the group. */
   readonly at: number
   readonly draft = new Draft()
@@ -34,14 +34,10 @@ export class Lane {
   reply: unknown
   outcome: { ok: true; value: unknown } | { ok: false; error: unknown } | undefined
 
-  constructor(queued: QueuedStep, at: number, tx: Tx) {
-    this.queued = queued
+  constructor({ name, decide }: Step, at: number, tx: Tx) {
+    this.name = name
     this.at = at
-    this.#op = queued.step.decide(tx)
-  }
-
-  get name(): string {
-    return this.queued.step.name
+    this.#op = decide(tx)
   }
 
   /** The next request that the draft cannot answer; undefined when the step has ended. */
