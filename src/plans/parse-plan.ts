@@ -1,14 +1,15 @@
 // Parses a plan: checks it as a whole before anything is created. A plan has the shape of `create` with short forms; here each task
-// gets its executor and input, and its path, by which later runs find it again.
-import { basename, dirname, resolve } from 'node:path'
-import { lossIn } from '../core/json.ts'
-import { flatten, type Plan, type PlanTask } from './plan.ts'
+// gets its executor and input, its path, by which later runs find it again, and a hash of its definition.
+import { basename, dirname, isAbsolute, resolve } from 'node:path'
+import { canonicalJson, lossIn } from '../core/json.ts'
+import { sha256 } from '../core/sha256.ts'
+import type { StoredEnvironment } from '../executors/secret-reference.ts'
+import { flatten, type Plan, type PlanTask, type PlanTaskSpec } from './plan.ts'
 import { complaintsOf, parseMapping } from './plan-complaints.ts'
 import { checkAfter, checkResultNames } from './plan-order.ts'
-import { planSchema, planTaskSchema } from './plan-schema.ts'
+import { planFields, planSchema, planTaskSchema, type RawPlanTask } from './plan-schema.ts'
 import { type PlanPath, type PlanSource, planValueSource, readPlanSource } from './plan-source.ts'
-import { checkTeam, hasTeam, kindOf, refuseKeys } from './plan-task-kind.ts'
-import { definitionHash, type Inherited, joinWritten, specOf } from './plan-task-spec.ts'
+import { checkTeam, hasTeam, kindOf, refuseKeys, type Work } from './plan-task-kind.ts'
 
 /** The executors of `errand run`. */
 export const commandLineExecutors: readonly string[] = ['shell', 'ask']
@@ -70,6 +71,22 @@ function nameOf(source: PlanSource, file: string | null): string {
   )
 }
 
+/** What a task inherits from the groups around it. */
+interface Inherited {
+  /** Folder of the plan. */
+  folder: string
+  /** As written, relative to the plan's folder. */
+  cwd: string
+  env: StoredEnvironment
+  /** Undefined: the user's own shell. */
+  shell: string | undefined
+  /** Paths that the groups around it come after. */
+  after: string[]
+  autoStart: boolean
+  /** The task, or a group around it, is a team. */
+  team: boolean
+}
+
 interface Scope extends Inherited {
   source: PlanSource
   executors: readonly string[] | undefined
@@ -129,4 +146,67 @@ function parseTask(scope: Scope, name: string, value: unknown, at: PlanPath, par
 
 function childPath(parent: string | null, name: string): string {
   return parent === null ? name : `${parent}/${name}`
+}
+
+/** Fields that `create` takes as they are. The round decides `autoStart` and `deadline`. */
+const passedFields = planFields.filter((field) => field !== 'autoStart' && field !== 'deadline')
+
+function specOf(scope: Inherited, raw: RawPlanTask, name: string, work: Work): PlanTaskSpec {
+  return {
+    ...Object.fromEntries(passedFields.map((field) => [field, raw[field]])),
+    name: raw.name ?? name,
+    retry: raw.retry && retryOf(raw.retry),
+    timeoutMs: raw.timeout ?? raw.timeoutMs,
+    ...workOf(scope, raw, work),
+  }
+}
+
+function retryOf(retry: NonNullable<RawPlanTask['retry']>): PlanTaskSpec['retry'] {
+  if (!('maxBackoff' in retry)) return retry
+  const { maxBackoff, ...policy } = retry
+  return { ...policy, maxBackoffMs: maxBackoff }
+}
+
+/** Executor and input of a short form. */
+function workOf({ folder, cwd, env, shell }: Inherited, raw: RawPlanTask, work: Work): PlanTaskSpec {
+  switch (work) {
+    case 'run':
+      return {
+        executor: 'shell',
+        input: { run: raw.run, cwd: resolve(folder, cwd), env, shell, ...stdinOf(raw.input) },
+      }
+    // The timeout of a question limits how long it waits for its answer.
+    case 'ask':
+      return {
+        executor: 'ask',
+        input: { ...raw.ask, timeoutMs: raw.timeout ?? raw.timeoutMs },
+        timeoutMs: undefined,
+      }
+    // Whether a model exists is checked when the plan is run.
+    case 'goal':
+      return { executor: 'agent', systemPrompt: raw.systemPrompt ?? raw.system }
+    case 'executor':
+    case 'role':
+    case 'tasks':
+      return {}
+  }
+}
+
+/** The standard input of a command: text as it is, any other value as JSON. */
+function stdinOf(input: unknown): { stdin?: string } {
+  if (input === undefined) return {}
+  return { stdin: typeof input === 'string' ? input : `${JSON.stringify(input)}\n` }
+}
+
+/** Changes with the definition of a task and with what it comes after, and not with the folder of the plan. */
+function definitionHash({ after, ...scope }: Inherited, raw: RawPlanTask, name: string, work: Work): string {
+  const { autoStart: _autoStart, tasks: _tasks, cwd: _cwd, env: _env, shell: _shell, ...definition } = raw
+  const place = work === 'run' ? { cwd: scope.cwd, env: scope.env, shell: scope.shell } : {}
+  const text = canonicalJson({ ...definition, ...place, name: raw.name ?? name, work, after })
+  return sha256(text).slice(0, 16)
+}
+
+/** Joins two folders as written, so that the result does not depend on where the plan lies. */
+function joinWritten(outer: string, inner: string): string {
+  return isAbsolute(inner) || outer === '.' ? inner : `${outer}/${inner}`
 }
