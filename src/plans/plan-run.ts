@@ -1,4 +1,5 @@
-// Runs a plan on an engine: chooses its round, prepares it, and follows it. `engine.plan` and `errand run` share these functions.
+// `engine.plan`: prepares a round of a plan on an engine, follows it, and gives its outcome or its results. `errand run` does the same in
+// surfaces/cli/verbs/run.ts and shows it.
 import { existsSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { timeoutOptionsSchema } from '../api/options.ts'
@@ -6,7 +7,6 @@ import type { PlanOptions, PlanOutcome, PlanRun } from '../api/plan-run.ts'
 import type { Clock } from '../core/clock.ts'
 import { defined } from '../core/defined.ts'
 import { briefError, ErrandError, type StoredError, TaskCanceledError, TaskFailedError } from '../core/errors.ts'
-import { createRandomIds } from '../core/ids.ts'
 import { Notifier } from '../core/notifier.ts'
 import { parse } from '../core/parse.ts'
 import { restoredCause } from '../core/stored-error.ts'
@@ -16,32 +16,10 @@ import { followRound, RoundFeed, RoundProgress } from './follow-round.ts'
 import { openSubtasks } from './idle.ts'
 import { parsePlanValue, readPlan } from './parse-plan.ts'
 import { isGoal, type Plan } from './plan.ts'
-import { type PreparedRound, prepareRound, readRound } from './prepare-round.ts'
+import { preparePlan } from './prepare-round.ts'
 import { type KnownRound, markOf, type RoundRequest, tasksOf } from './round.ts'
-import { chooseRound, planKey, type RoundChoice } from './round-key.ts'
 import { roundOutcome } from './round-outcome.ts'
 import { roundRequest } from './round-request.ts'
-
-export interface PlanRequest extends RoundRequest, RoundChoice {
-  plan: Plan
-  /** Real path of the ledger, or any path in the folder that stands for one that is not a file. */
-  ledger: string
-  /** Called with the round before anything is changed. @throws what keeps the plan from running. */
-  beforeChange?: (found: KnownRound) => Promise<void> | void
-}
-
-export interface PlannedRound extends PreparedRound {
-  round: string
-}
-
-/** Chooses the round, reads it, and creates and changes its tasks. @throws ErrandError for any refusal; no task has run then. */
-export async function preparePlan(engine: Engine, request: PlanRequest): Promise<PlannedRound> {
-  const round = await chooseRound(engine, planKey(request.plan, request.ledger), request)
-  const found = await readRound(engine, round)
-  await request.beforeChange?.(found)
-  const invocation = createRandomIds().next('run')
-  return { round, ...(await prepareRound(engine, { ...request, round, found, invocation })) }
-}
 
 /** What `engine.plan` needs of the engine that runs a plan. */
 export interface PlanHost {

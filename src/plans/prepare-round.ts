@@ -1,14 +1,15 @@
-// Prepares a round of a plan: creates missing tasks, gives changed ones their new definition and failed ones a new attempt, and starts
-// those that were held. All of it happens before any task runs, and each step can be repeated: after a crash in between the next run
+// Chooses and prepares a round of a plan: creates missing tasks, gives changed ones their new definition and failed ones a new attempt, and
+// starts those that were held. All of it happens before any task runs, and each step can be repeated: after a crash in between the next run
 // decides anew and does the rest.
 
 import type { TaskPatch } from '../api/options.ts'
 import { systemClock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
+import { createRandomIds } from '../core/ids.ts'
 import type { CreateOptions, Engine } from '../engine-api.ts'
 import { isSettled, type Task } from '../entities/task.ts'
 import { type FieldOf, resetValue, updateFields, workFields } from '../entities/task-fields.ts'
-import { allTasks } from './each-task.ts'
+import { allTasks, eachTask } from './each-task.ts'
 import { deadlineOf, isGoal, type Plan, type PlanTask } from './plan.ts'
 import { planFields } from './plan-schema.ts'
 import {
@@ -28,15 +29,22 @@ import {
   withMark,
   withTasks,
 } from './round.ts'
-import { generationKey, roundPrefixes, taskKey } from './round-key.ts'
+import { generationKey, namedRound, planKey, roundPrefixes, taskKey } from './round-key.ts'
 
-export interface PrepareOptions extends RoundRequest {
+/** Which round of a plan is meant. */
+export interface RoundChoice {
+  /** The round of this name. Default: the latest counted round. */
+  key?: string | undefined
+  /** The next counted round. */
+  again?: boolean | undefined
+}
+
+export interface PlanRequest extends RoundRequest, RoundChoice {
   plan: Plan
-  round: string
-  /** The round as it was just read. */
-  found: KnownRound
-  /** Unique to this run: distinguishes the generation that it creates from that of another process. */
-  invocation: string
+  /** Real path of the ledger, or any path in the folder that stands for one that is not a file. */
+  ledger: string
+  /** Called with the round before anything is changed. @throws what keeps the plan from running. */
+  beforeChange?: (found: KnownRound) => Promise<void> | void
 }
 
 export interface PreparedRound {
@@ -46,8 +54,33 @@ export interface PreparedRound {
   known: KnownRound
 }
 
-/** Attempts to create a generation before another process does; each time the round is decided anew. */
-const maxRaces = 100
+export interface PlannedRound extends PreparedRound {
+  round: string
+}
+
+/** Chooses the round, reads it, and creates and changes its tasks. @throws ErrandError for any refusal; no task has run then. */
+export async function preparePlan(engine: Engine, request: PlanRequest): Promise<PlannedRound> {
+  const round = await chooseRound(engine, planKey(request.plan, request.ledger), request)
+  const found = await readRound(engine, round)
+  await request.beforeChange?.(found)
+  const invocation = createRandomIds().next('run')
+  return { round, ...(await prepareRound(engine, { ...request, round, found, invocation })) }
+}
+
+/** The name of a round: the key of its first generation. */
+export async function chooseRound(engine: Engine, plan: string, { key, again = false }: RoundChoice): Promise<string> {
+  return key === undefined ? await countedRound(engine, plan, again) : namedRound(plan, key)
+}
+
+/** The latest counted round of a plan, or the one after it; the first is 1. */
+async function countedRound(engine: Engine, plan: string, again: boolean): Promise<string> {
+  let highest = 0
+  for await (const task of eachTask(engine, { keyPrefix: plan, parentId: null })) {
+    const counted = /^(\d+)(?:$|[+/])/.exec(task.key?.slice(plan.length) ?? '')
+    if (counted !== null) highest = Math.max(highest, Number(counted[1]))
+  }
+  return `${plan}${again ? highest + 1 : Math.max(highest, 1)}`
+}
 
 /** Reads the tasks of a round. */
 export async function readRound(engine: Engine, round: string): Promise<KnownRound> {
@@ -63,11 +96,23 @@ function isMarkedAsKeyed(task: Task, round: string): boolean {
   return task.key === (path === '' ? generationKey(round, generation) : taskKey(round, generation, path))
 }
 
+interface PrepareOptions extends RoundRequest {
+  plan: Plan
+  round: string
+  /** The round as it was just read. */
+  found: KnownRound
+  /** Unique to this run: distinguishes the generation that it creates from that of another process. */
+  invocation: string
+}
+
+/** Attempts to create a generation before another process does; each time the round is decided anew. */
+const maxRaces = 100
+
 /**
  * Creates, changes, retries and starts the tasks of a round as decided. The round is read again only after a generation was created.
  * @throws ErrandError for any refusal of the engine; no task has run then.
  */
-export async function prepareRound(engine: Engine, options: PrepareOptions): Promise<PreparedRound> {
+async function prepareRound(engine: Engine, options: PrepareOptions): Promise<PreparedRound> {
   const { decisions, known } = await createMissing(engine, options)
   const aligned = await alignDefinitions(engine, options.plan, known)
   await retire(engine, decisions)

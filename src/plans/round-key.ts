@@ -7,7 +7,6 @@ import { sha256 } from '../core/sha256.ts'
 import type { Engine } from '../engine-api.ts'
 import type { Task } from '../entities/task.ts'
 import { isRootOf, type Trees } from '../entities/task-trees.ts'
-import { eachTask } from './each-task.ts'
 import type { Plan } from './plan.ts'
 
 /** The ledger takes keys of 500 characters; a longer part is replaced by its hash. */
@@ -26,29 +25,6 @@ export function planKey({ file, folder, name }: Pick<Plan, 'file' | 'folder' | '
 /** The round with a name of its own. The sign `=` keeps it apart from the counted ones. */
 export function namedRound(plan: string, name: string): string {
   return `${plan}=${bounded(name.replace(/[^\w.:,@-]/g, encodeURIComponent))}`
-}
-
-/** Which round of a plan is meant. */
-export interface RoundChoice {
-  /** The round of this name. Default: the latest counted round. */
-  key?: string | undefined
-  /** The next counted round. */
-  again?: boolean | undefined
-}
-
-/** The name of a round: the key of its first generation. */
-export async function chooseRound(engine: Engine, plan: string, { key, again = false }: RoundChoice): Promise<string> {
-  return key === undefined ? await countedRound(engine, plan, again) : namedRound(plan, key)
-}
-
-/** The latest counted round of a plan, or the one after it; the first is 1. */
-async function countedRound(engine: Engine, plan: string, again: boolean): Promise<string> {
-  let highest = 0
-  for await (const task of eachTask(engine, { keyPrefix: plan, parentId: null })) {
-    const counted = /^(\d+)(?:$|[+/])/.exec(task.key?.slice(plan.length) ?? '')
-    if (counted !== null) highest = Math.max(highest, Number(counted[1]))
-  }
-  return `${plan}${again ? highest + 1 : Math.max(highest, 1)}`
 }
 
 /** Key of the group that holds a generation. */

@@ -9,8 +9,7 @@ import { openLedger } from '../../../ledger/open-ledger.ts'
 import { type FollowOptions, followRound, RoundFeed } from '../../../plans/follow-round.ts'
 import { openSubtasks } from '../../../plans/idle.ts'
 import { lastOf } from '../../../plans/plan.ts'
-import { preparePlan } from '../../../plans/plan-run.ts'
-import { readRound } from '../../../plans/prepare-round.ts'
+import { chooseRound, preparePlan, readRound } from '../../../plans/prepare-round.ts'
 import {
   type Decision,
   decide,
@@ -20,7 +19,7 @@ import {
   openWork,
   tasksOf,
 } from '../../../plans/round.ts'
-import { chooseRound, isOfRound, planKey, treesOf } from '../../../plans/round-key.ts'
+import { isOfRound, planKey, treesOf } from '../../../plans/round-key.ts'
 import { roundOutcome } from '../../../plans/round-outcome.ts'
 import { hasQuestion, promptAt } from '../../../terminal/answer-prompt.ts'
 import { cliCaller } from '../../../terminal/caller.ts'
