@@ -17,9 +17,8 @@ import { openSubtasks } from './idle.ts'
 import { parsePlanValue, readPlan } from './parse-plan.ts'
 import { isGoal, type Plan } from './plan.ts'
 import { preparePlan } from './prepare-round.ts'
-import { type KnownRound, markOf, type RoundRequest, tasksOf } from './round.ts'
+import { type KnownRound, markOf, type RoundRequest, roundRequest, tasksOf } from './round.ts'
 import { roundOutcome } from './round-outcome.ts'
-import { roundRequest } from './round-request.ts'
 
 /** What `engine.plan` needs of the engine that runs a plan. */
 export interface PlanHost {
