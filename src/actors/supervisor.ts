@@ -139,6 +139,53 @@ export class Supervisor {
     this.#unlisten?.()
   }
 
+  /** Resolves when all slots are closed and the other promises are settled, or after the timeout. */
+  async #slotsClosed(withinMs: number, others: ReadonlyArray<Promise<unknown>> = []): Promise<void> {
+    const closed = async (): Promise<void> => {
+      await Promise.all(others)
+      while (this.#slots.size > 0) await Promise.all([...this.#slots.values()].map((slot) => slot.closed))
+    }
+    await waitAtMost(this.#host.clock, withinMs, closed())
+  }
+
+  // ── reading and admitting ──
+
+  /** Joins the admission of a task of this executor to the commit of the step that creates it. */
+  readonly admitCreated = (executor: string): void => this.#admission.admitFor(executor)
+
+  /** A run may have begun, or something may have become due or ready. */
+  wake(): void {
+    if (this.#checkDue || this.#stopped.signal.aborted) return
+    this.#checkDue = true
+    queueMicrotask(() => {
+      this.#checkDue = false
+      this.#startRuns()
+      if (this.isWorking) void this.#check()
+    })
+  }
+
+  async #check(): Promise<void> {
+    const { ledger, instanceId, executors, report } = this.#host
+    const free = this.#admission.freeExecutors()
+    const { trees } = this
+    const own = { instanceId, executors: [...executors.keys()] }
+    try {
+      const found = await ledger.read((tx) => whatIsDue(tx, own, free, trees))
+      this.#maintenance.arm(found.due)
+      if (found.ready) this.#admission.admit()
+    } catch (error) {
+      // Maintenance wakes the supervisor again soon.
+      report(error, { doing: 'check for work' })
+    }
+  }
+
+  #noteAdmitted(started: readonly TaskRecord[]): void {
+    for (const task of started) {
+      const known = this.#slots.get(task.id)?.ref.run
+      if (known === undefined || known < task.run) this.#admitted.set(task.id, task)
+    }
+  }
+
   // ── following the feed ──
 
   #onEvent(event: TaskEvent): void {
@@ -228,53 +275,6 @@ export class Supervisor {
     if (!this.#slots.has(id)) this.#host.actors.closeRun(id)
     this.#changed()
     this.wake()
-  }
-
-  // ── reading and admitting ──
-
-  /** Joins the admission of a task of this executor to the commit of the step that creates it. */
-  readonly admitCreated = (executor: string): void => this.#admission.admitFor(executor)
-
-  /** A run may have begun, or something may have become due or ready. */
-  wake(): void {
-    if (this.#checkDue || this.#stopped.signal.aborted) return
-    this.#checkDue = true
-    queueMicrotask(() => {
-      this.#checkDue = false
-      this.#startRuns()
-      if (this.isWorking) void this.#check()
-    })
-  }
-
-  async #check(): Promise<void> {
-    const { ledger, instanceId, executors, report } = this.#host
-    const free = this.#admission.freeExecutors()
-    const { trees } = this
-    const own = { instanceId, executors: [...executors.keys()] }
-    try {
-      const found = await ledger.read((tx) => whatIsDue(tx, own, free, trees))
-      this.#maintenance.arm(found.due)
-      if (found.ready) this.#admission.admit()
-    } catch (error) {
-      // Maintenance wakes the supervisor again soon.
-      report(error, { doing: 'check for work' })
-    }
-  }
-
-  #noteAdmitted(started: readonly TaskRecord[]): void {
-    for (const task of started) {
-      const known = this.#slots.get(task.id)?.ref.run
-      if (known === undefined || known < task.run) this.#admitted.set(task.id, task)
-    }
-  }
-
-  /** Resolves when all slots are closed and the other promises are settled, or after the timeout. */
-  async #slotsClosed(withinMs: number, others: ReadonlyArray<Promise<unknown>> = []): Promise<void> {
-    const closed = async (): Promise<void> => {
-      await Promise.all(others)
-      while (this.#slots.size > 0) await Promise.all([...this.#slots.values()].map((slot) => slot.closed))
-    }
-    await waitAtMost(this.#host.clock, withinMs, closed())
   }
 
   #changed(): void {
