@@ -5,11 +5,19 @@ import { canonicalJson, lossIn } from '../core/json.ts'
 import { sha256 } from '../core/sha256.ts'
 import type { StoredEnvironment } from '../executors/secret-reference.ts'
 import { flatten, type Plan, type PlanTask, type PlanTaskSpec } from './plan.ts'
-import { complaintsOf, parseMapping } from './plan-complaints.ts'
-import { checkAfter, checkResultNames } from './plan-order.ts'
+import {
+  checkAfter,
+  checkResultNames,
+  checkTeam,
+  complaintsOf,
+  hasTeam,
+  kindOf,
+  parseMapping,
+  refuseKeys,
+  type Work,
+} from './plan-checks.ts'
 import { planFields, planSchema, planTaskSchema, type RawPlanTask } from './plan-schema.ts'
 import { type PlanPath, type PlanSource, planValueSource, readPlanSource } from './plan-source.ts'
-import { checkTeam, hasTeam, kindOf, refuseKeys, type Work } from './plan-task-kind.ts'
 
 /** The executors of `errand run`. */
 export const commandLineExecutors: readonly string[] = ['shell', 'ask']

@@ -1,5 +1,5 @@
 // The schema of a plan: every key with its type, in zod. What keys mean together (one kind of work per task, names that exist, no
-// cycles) is checked in plan-task-kind.ts and plan-order.ts.
+// cycles) is checked in plan-checks.ts.
 import { z } from 'zod'
 import { durationForms, parseDuration } from '../core/duration.ts'
 import { audiences } from '../entities/question.ts'
