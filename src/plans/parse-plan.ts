@@ -20,7 +20,7 @@ import { planFields, planSchema, planTaskSchema, type RawPlanTask } from './plan
 import { type PlanPath, type PlanSource, planValueSource, readPlanSource } from './plan-source.ts'
 
 /** The executors of `errand run`. */
-export const commandLineExecutors: readonly string[] = ['shell', 'ask']
+export const commandLineExecutors = ['shell', 'ask'] as const
 
 /**
  * Reads and parses a plan file.

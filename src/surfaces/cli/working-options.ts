@@ -1,6 +1,7 @@
 // Engine options of the verbs that run any ready task: commands, questions, and agents with their models.
 import { defined } from '../../core/defined.ts'
 import type { EngineOptions } from '../../engine-api.ts'
+import type { commandLineExecutors } from '../../plans/parse-plan.ts'
 import { wholeNumber } from '../../terminal/arguments.ts'
 import type { CommandIo } from '../../terminal/io.ts'
 import { isLedgerFile } from './ledger-path.ts'
@@ -43,5 +44,5 @@ export async function planExecutors(
   return {
     shell: createShell({ ledger: isLedgerFile(ledger) ? ledger : undefined, inheritEnv }),
     ask: createAsk(defined({ defaultAfterMs })),
-  }
+  } satisfies Record<(typeof commandLineExecutors)[number], unknown>
 }
