@@ -1,6 +1,5 @@
 // What a working engine does for the whole ledger, beside its own runs: renews its lease, takes over what lost engines
 // left, fires timers, and removes what is older than the retention.
-import { renewInstance } from '../steps/admit.ts'
 import { dueAfter } from '../steps/step-context.ts'
 import { fireTimers } from '../steps/timers.ts'
 import type { EngineHost } from './engine-host.ts'
@@ -117,7 +116,7 @@ export class Maintenance {
     while (this.#beatDue) {
       this.#beatDue = false
       const instance = instanceRow(dueAfter(stepContext().at, leaseMs))
-      const renew = () => ledger.step({ name: 'renew instance', decide: (tx) => renewInstance(tx, instance) })
+      const renew = () => ledger.step({ name: 'renew instance', decide: (tx) => tx.instance.renew(instance) })
       await this.#try(renew, 'renew the lease', { instance: instanceId })
     }
     this.#beating = false

@@ -8,7 +8,7 @@ import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Trees } from '../entities/task-trees.ts'
-import type { Op, Reads } from '../ledger/ledger.ts'
+import { all } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
 import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
 import { nextDue } from '../steps/timers.ts'
@@ -170,9 +170,11 @@ export class Supervisor {
     const { trees } = this
     const own = { instanceId, executors: [...executors.keys()] }
     try {
-      const found = await ledger.read((tx) => whatIsDue(tx, own, free, trees))
-      this.#maintenance.arm(found.due)
-      if (found.ready) this.#admission.admit()
+      const [due, isAnyReady] = await ledger.read((tx) =>
+        all([nextDue(tx, own), tx.task.anyReady(free.all, free.named, trees)]),
+      )
+      this.#maintenance.arm(due)
+      if (isAnyReady) this.#admission.admit()
     } catch (error) {
       // Maintenance wakes the supervisor again soon.
       report(error, { doing: 'check for work' })
@@ -288,13 +290,4 @@ export class Supervisor {
     const free = this.isWorking ? Math.max(0, maxConcurrent - used) : 0
     return { slots: { used, free, maxConcurrent }, working: this.isWorking, running }
   }
-}
-
-function* whatIsDue(
-  tx: Reads,
-  own: Parameters<typeof nextDue>[1],
-  free: ReturnType<Admission['freeExecutors']>,
-  trees: Trees | undefined,
-): Op<{ due: number | undefined; ready: boolean }> {
-  return { due: yield* nextDue(tx, own), ready: yield* tx.task.anyReady(free.all, free.named, trees) }
 }

@@ -1,7 +1,8 @@
 // The draft of a step: its writes are kept until it ends, or until it reads something else than a row by its id. A record that it has read
 // or written is answered from here, as the database would return it. A step that is refused before it wrote to the database only loses its
 // draft.
-import { type ByKey, narrowed, type Request } from './statement.ts'
+import type { Op } from './op.ts'
+import { type Asked, type ByKey, isSeveral, narrowed, type Request } from './statement.ts'
 
 type Fields = Record<string, unknown>
 
@@ -17,6 +18,51 @@ interface Known {
 interface KnownTable {
   keys: string
   records: Map<unknown, Known>
+}
+
+/** Work with a draft: yields only what the database has to run, one request at a time. */
+export function* drafted<R>(op: Op<R>): Generator<Request, R, unknown> {
+  const draft = new Draft()
+  let next = op.next()
+  while (!next.done) {
+    const asked = next.value as Asked
+    let reply: unknown
+    try {
+      if (isSeveral(asked)) reply = yield* readSeveral(asked, draft)
+      else if (asked.deferred) draft.add(asked)
+      else reply = draft.answer(asked) ?? (yield* run(asked, draft))
+    } catch (error) {
+      next = op.throw(error)
+      continue
+    }
+    next = op.next(reply)
+  }
+  yield* flush(draft)
+  return next.value
+}
+
+function* run(request: Request, draft: Draft): Generator<Request, unknown, unknown> {
+  yield* flush(draft)
+  // A new record is known once it was written.
+  const known = draft.answer(request)
+  if (known !== undefined) return known
+  const reply = yield request
+  draft.noteReply(request, reply)
+  return reply
+}
+
+function* readSeveral(requests: readonly Request[], draft: Draft): Generator<Request, unknown[], unknown> {
+  yield* flush(draft)
+  const known = requests.map((request) => draft.answer(request))
+  const replies: unknown[] = []
+  for (const [at, request] of requests.entries()) replies.push(known[at] ?? (yield request))
+  // Only now: a row becomes a record when its reader receives it. Until then no other read may be answered from it.
+  for (const [at, request] of requests.entries()) if (known[at] === undefined) draft.noteReply(request, replies[at])
+  return replies
+}
+
+function* flush(draft: Draft): Generator<Request, void, unknown> {
+  for (const write of draft.take()) draft.noteReply(write, yield write)
 }
 
 /** The reply to a read by id that is answered from the draft: a record, not a row to be converted. */

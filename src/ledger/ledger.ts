@@ -15,7 +15,7 @@ import type { MemoryReads, MemoryTx } from './memory-port.ts'
 import type { Op } from './op.ts'
 
 export type * from './memory-port.ts'
-export type { Op } from './op.ts'
+export { all, type Op } from './op.ts'
 
 /** One step of the engine: it reads rows, judges them, and writes what it decides, in one transaction. */
 export interface Step<R = unknown> {
@@ -394,8 +394,11 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   }
   readonly instance: Reads['instance'] & {
     insert(instance: InstanceRecord): Op<void>
-    /** Renews the lease; a row that had ended is open again. False if there is no row: insert it again. */
-    renew(id: string, leaseUntil: number): Op<boolean>
+    /**
+     * Renews the lease. A row that had ended is open again, and one that was forgotten is written anew: the runs of an engine without a row
+     * are never recovered.
+     */
+    renew(instance: InstanceRecord): Op<void>
     end(id: string, at: number): Op<void>
     /** Removes instances that ended before a time and own no open run. Returns the number. */
     forget(before: number): Op<number>

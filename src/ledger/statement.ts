@@ -8,7 +8,10 @@ import type { Database } from './schema.ts'
 /** What a reply should be: rows, the number of changed rows, or the seq of the inserted row. */
 export type Want = 'rows' | 'changes' | 'seq'
 
-/** What an Op yields: one statement with its values. */
+/** What an Op yields: one statement, or several that read and do not depend on each other. */
+export type Asked = Request | readonly Request[]
+
+/** One statement with its values. */
 export interface Request {
   readonly sql: string
   readonly parameters: readonly unknown[]
@@ -139,8 +142,20 @@ function request(prepared: Statement, values: object, want: Want): Request {
 /** The same request, as one slice of a read whose length grows with the ledger. */
 export function* sliced<R>(op: Op<R>): Op<R> {
   let next = op.next()
-  while (!next.done) next = op.next(yield { ...(next.value as Request), slice: true })
+  while (!next.done) {
+    const asked = next.value as Asked
+    next = op.next(yield isSeveral(asked) ? asked.map(asSlice) : asSlice(asked))
+  }
   return next.value
+}
+
+const asSlice = (request: Request): Request => ({ ...request, slice: true })
+
+export const isSeveral = (asked: Asked): asked is readonly Request[] => Array.isArray(asked)
+
+/** The reply to what an Op has yielded. */
+export function answered(asked: Asked, replyTo: (request: Request) => unknown): unknown {
+  return isSeveral(asked) ? asked.map(replyTo) : replyTo(asked)
 }
 
 /** All rows of a prepared statement. */

@@ -4,7 +4,7 @@
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Trees } from '../entities/task-trees.ts'
-import { type Op, type Reads, type ReadyFilter, type Step, step, type Tx } from '../ledger/ledger.ts'
+import { all, type Op, type Reads, type ReadyFilter, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { unreadableFields } from '../ledger/unreadable.ts'
 import { suspectFrom } from '../machines/crashes.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
@@ -64,7 +64,7 @@ export const admit = (request: AdmitRequest): Step<TaskRecord[]> => step('admit'
 function* decideAdmission(tx: Tx, request: AdmitRequest): Op<TaskRecord[]> {
   const { heads, room } = yield* loadHeads(tx, request)
   const chosen = choose(heads, room, request)
-  if (chosen.length > 0) yield* renewInstance(tx, request.instance)
+  if (chosen.length > 0) yield* tx.instance.renew(request.instance)
   const started: TaskRecord[] = []
   const damaged: TaskRecord[] = []
   for (const task of chosen) {
@@ -87,14 +87,6 @@ function* failDamaged(tx: Tx, id: string, request: AdmitRequest): Op<void> {
     details: { taskId: id, columns },
   }
   yield* settleAll(tx, [{ task: yield* failWhereItStands(tx, task, error, request) }], request)
-}
-
-/**
- * Records the engine as working until its lease is over. Its row may have been deleted while it was silent for a day. It is then written
- * anew, because the runs of an engine without a row are never recovered.
- */
-export function* renewInstance(tx: Tx, instance: InstanceRecord): Op<void> {
-  if (!(yield* tx.instance.renew(instance.id, instance.leaseUntil))) yield* tx.instance.insert(instance)
 }
 
 function* startRun(tx: Tx, task: TaskRecord, request: AdmitRequest): Op<TaskRecord> {
@@ -130,39 +122,43 @@ function* startRun(tx: Tx, task: TaskRecord, request: AdmitRequest): Op<TaskReco
  */
 function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
   const room = yield* loadRoom(tx, request)
-  const solitary = room.isEmpty ? yield* loadSolitary(tx, room, request) : undefined
-  if (solitary !== undefined) return { heads: [solitary], room }
-  const heads: TaskRecord[] = []
-  const suspicious = suspectFrom(request.maxCrashes)
-  for (const executor of request.executors) {
-    const { name } = executor
-    const only = filterOf(executor, request)
-    const limit = Math.min(room.total, room.perExecutor.get(name) as number)
-    if (limit <= 0) continue
-    heads.push(...(yield* tx.task.ready(name, '', limit, suspicious, only)))
-    yield* loadLaneHeads(tx, executor, limit, room, request, heads)
-    if (room.suspects <= 0) continue
-    const suspects = yield* loadSuspects(tx, executor, suspicious, room, request)
-    heads.push(...suspects.filter(({ crashes }) => crashes < request.maxCrashes))
-  }
-  return { heads, room }
+  const found = yield* all(request.executors.map((executor) => loadHeadsOf(tx, executor, room, request)))
+  const solitary = found.find((each) => each.solitary !== undefined)?.solitary
+  return { heads: solitary === undefined ? found.flatMap(({ heads }) => heads) : [solitary], room }
+}
+
+/**
+ * `solitary`: a task that died `maxCrashes` times beside others. It runs alone, as soon as nothing runs here: then the next death of its
+ * engine is attributed to it.
+ */
+function* loadHeadsOf(
+  tx: Reads,
+  executor: AdmittedExecutor,
+  room: Room,
+  request: AdmitRequest,
+): Op<{ heads: TaskRecord[]; solitary?: TaskRecord | undefined }> {
+  const { name } = executor
+  const { maxCrashes } = request
+  const limit = Math.min(room.total, room.perExecutor.get(name) as number)
+  if (limit <= 0) return { heads: [] }
+  const suspicious = suspectFrom(maxCrashes)
+  const suspectsOf = (crashes: number, isWanted: boolean): Op<TaskRecord[]> =>
+    isWanted ? loadSuspects(tx, executor, crashes, room, request) : none()
+  const [[solitary], inNoLane, inLanes, suspects] = yield* all([
+    suspectsOf(maxCrashes, room.isEmpty),
+    tx.task.ready(name, '', limit, suspicious, filterOf(executor, request)),
+    loadLaneHeads(tx, executor, limit, room, request),
+    suspectsOf(suspicious, room.suspects > 0),
+  ])
+  return { heads: [...inNoLane, ...inLanes, ...suspects.filter(({ crashes }) => crashes < maxCrashes)], solitary }
+}
+
+function* none(): Op<TaskRecord[]> {
+  return []
 }
 
 function filterOf({ named }: AdmittedExecutor, { trees }: AdmitRequest): ReadyFilter {
   return { named, trees }
-}
-
-/**
- * A task that died `maxCrashes` times beside others runs alone, as soon as nothing runs here: then the next death of its engine is
- * attributed to it.
- */
-function* loadSolitary(tx: Reads, room: Room, request: AdmitRequest): Op<TaskRecord | undefined> {
-  for (const executor of request.executors) {
-    if (Math.min(room.total, room.perExecutor.get(executor.name) as number) <= 0) continue
-    const [found] = yield* loadSuspects(tx, executor, request.maxCrashes, room, request)
-    if (found !== undefined) return found
-  }
-  return undefined
 }
 
 /** Loads the first suspects of an executor whose lanes have a free slot. */
@@ -187,39 +183,40 @@ function* loadLaneHeads(
   limit: number,
   room: Room,
   request: AdmitRequest,
-  heads: TaskRecord[],
-): Op<void> {
+): Op<TaskRecord[]> {
   const { name } = executor
   const only = filterOf(executor, request)
-  let lanesWanted = room.total
+  const free: Array<{ lane: string; slots: number }> = []
   const seen = new Set<string>()
   // The first few are enough, unless they are full.
-  for (const maxLanes of [2 * lanesWanted + spareLanes, undefined]) {
+  for (const maxLanes of [2 * room.total + spareLanes, undefined]) {
     const lanes = yield* tx.task.lanes(name, maxLanes, only)
-    for (const lane of lanes) {
-      if (lanesWanted === 0) break
-      if (seen.has(lane)) continue
-      seen.add(lane)
-      const slots = Math.min(limit, yield* freeSlotsInLane(tx, lane, room, request))
-      if (slots <= 0) continue
-      lanesWanted--
-      heads.push(...(yield* tx.task.ready(name, lane, slots, suspectFrom(request.maxCrashes), only)))
+    const unseen = lanes.filter((lane) => !seen.has(lane))
+    while (unseen.length > 0 && free.length < room.total) {
+      const next = unseen.splice(0, room.total - free.length)
+      const slots = yield* all(next.map((lane) => freeSlotsInLane(tx, lane, room, request)))
+      for (const [at, lane] of next.entries()) {
+        seen.add(lane)
+        if ((slots[at] as number) > 0) free.push({ lane, slots: Math.min(limit, slots[at] as number) })
+      }
     }
-    if (lanesWanted === 0 || lanes.length < (maxLanes ?? 0)) break
+    if (free.length === room.total || lanes.length < (maxLanes ?? 0)) break
   }
+  const suspicious = suspectFrom(request.maxCrashes)
+  return (yield* all(free.map(({ lane, slots }) => tx.task.ready(name, lane, slots, suspicious, only)))).flat()
 }
 
 function* freeSlotsInLane(tx: Reads, lane: string, room: Room, request: AdmitRequest): Op<number> {
   const known = room.perLane.get(lane)
   if (known !== undefined) return known
-  const concurrency = (yield* tx.task.get(lane))?.policy.concurrency ?? request.maxConcurrent
-  const slots = concurrency - (yield* tx.task.openInLane(lane))
+  const [parent, open] = yield* all([tx.task.get(lane), tx.task.openInLane(lane)])
+  const slots = (parent?.policy.concurrency ?? request.maxConcurrent) - open
   room.perLane.set(lane, slots)
   return slots
 }
 
 function* loadRoom(tx: Reads, { instanceId, maxConcurrent, executors, maxCrashes }: AdmitRequest): Op<Room> {
-  const own = yield* tx.run.countOpenOf(instanceId)
+  const [own, shared] = yield* all([tx.run.countOpenOf(instanceId), loadSharedLimits(tx)])
   const open = sumOf(own.perExecutor)
   const isFull = own.crashes >= maxCrashes && (yield* runsAlone(tx, instanceId, maxCrashes))
   const room: Room = {
@@ -229,13 +226,12 @@ function* loadRoom(tx: Reads, { instanceId, maxConcurrent, executors, maxCrashes
     suspects: own.crashes >= suspectFrom(maxCrashes) ? 0 : 1,
     isEmpty: open === 0,
   }
-  const shared = yield* loadSharedLimits(tx)
   if (shared === undefined) return room
-  const all = yield* tx.run.countOpen()
-  if (shared.maxConcurrent !== null) room.total = Math.min(room.total, shared.maxConcurrent - sumOf(all))
+  const counted = yield* tx.run.countOpen()
+  if (shared.maxConcurrent !== null) room.total = Math.min(room.total, shared.maxConcurrent - sumOf(counted))
   for (const [name, limit] of Object.entries(shared.limits)) {
     const free = room.perExecutor.get(name)
-    if (free !== undefined) room.perExecutor.set(name, Math.min(free, limit - (all.get(name) ?? 0)))
+    if (free !== undefined) room.perExecutor.set(name, Math.min(free, limit - (counted.get(name) ?? 0)))
   }
   return room
 }

@@ -5,7 +5,7 @@ import { ErrandError } from '../core/errors.ts'
 import type { Opening } from '../drafts/agent-draft.ts'
 import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
-import { type NewTask, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
+import { all, type NewTask, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { isBroken, isStuckGroup } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
@@ -90,12 +90,10 @@ function* decideCreation(tx: Tx, request: CreateRequest): Op<TaskRecord[]> {
   for (const [blockerId, taskIds] of broken) yield* settleEdges(tx, taskIds, blockerId, request)
   for (const group of opened) yield* settleBlockers(tx, group, request)
   yield* settleAll(tx, [], request, concerned)
-  const roots: TaskRecord[] = []
-  for (const [root] of request.trees) {
-    const { id, key } = root as TaskDraft
-    roots.push((yield* made.has(id) ? tx.task.get(id) : tx.task.getByKey(key as string)) as TaskRecord)
-  }
-  return roots
+  const roots = request.trees.map(([root]) => root as TaskDraft)
+  return (yield* all(
+    roots.map(({ id, key }) => (made.has(id) ? tx.task.get(id) : tx.task.getByKey(key as string))),
+  )) as TaskRecord[]
 }
 
 /** A task to insert, with its dependencies. */
@@ -144,28 +142,26 @@ function* loadRelatives(
     canceled: new Map(),
     cycle: undefined,
   }
+  const keys = new Set(drafts.flatMap(({ key }) => key ?? []))
+  const relatives = new Set(drafts.flatMap(({ parentId, blockedBy }) => [parentId ?? [], blockedBy].flat()))
+  const [keyed, stored] = yield* all([
+    all([...keys].map((key) => tx.task.getByKey(key))),
+    all([...relatives].filter((id) => !own.has(id)).map((id) => tx.task.get(id))),
+  ])
+  for (const task of keyed) if (task !== undefined) loaded.keyed.set(task.key as string, task)
+  for (const task of stored) if (task !== undefined) loaded.stored.set(task.id, task)
+  const newKeys = [...keys].filter((key) => !loaded.keyed.has(key))
+  if (newKeys.length > 0 && (yield* tx.purge.isHiding())) for (const key of newKeys) yield* tx.task.freeKey(key)
   const places = new Map<string, Place>()
   const awaited: AwaitedDraft[] = []
   for (const draft of drafts) {
-    if (draft.key !== null) {
-      const found = yield* tx.task.getByKey(draft.key)
-      if (found) loaded.keyed.set(draft.key, found)
-      else if (yield* tx.purge.isHiding()) yield* tx.task.freeKey(draft.key)
-    }
-    const relatives = draft.parentId === null ? draft.blockedBy : [draft.parentId, ...draft.blockedBy]
-    for (const id of relatives) {
-      if (own.has(id) || loaded.stored.has(id)) continue
-      const found = yield* tx.task.get(id)
-      if (found) loaded.stored.set(id, found)
-    }
     const waiter = yield* placeOf(tx, draft, places, loaded)
     const outside = draft.blockedBy.filter((id) => !own.has(id))
     if (waiter !== undefined && outside.length > 0) awaited.push({ draft, waiter, outside })
   }
   loaded.cycle = yield* firstCycle(tx, awaited)
   const parents = drafts.map(({ parentId }) => loaded.stored.get(parentId as string))
-  const stored = new Set(parents.filter((parent) => parent !== undefined))
-  return { ...loaded, allowance: yield* loadAllowance(tx, by, stored) }
+  return { ...loaded, allowance: yield* loadAllowance(tx, by, new Set(parents.filter((each) => each !== undefined))) }
 }
 
 /** A draft that comes after stored tasks, and a stored task that ends only after it. */

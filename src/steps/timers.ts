@@ -7,7 +7,7 @@ import type { QuestionParams } from '../entities/question.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
-import { type Op, type OwnRuns, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
+import { all, type Op, type OwnRuns, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { writeLapse } from './claim.ts'
 import { cancelBelow, type Ended, failWhereItStands, settleAll } from './settle-family.ts'
 import { failAttempt } from './settle-run.ts'
@@ -29,11 +29,13 @@ export interface TimerRequest extends StepContext {
 export function fireTimers(request: TimerRequest): Step<number> {
   return step('fire timers', function* (tx) {
     const { at } = request
-    const rested = yield* tx.task.due(at, batch)
-    const lapsed = yield* tx.task.lapsed(at, batch)
-    const calls = yield* tx.call.due(at, batch)
-    const runs = yield* tx.run.due(at, batch, request)
-    const late = yield* tx.task.late(at, batch)
+    const [rested, lapsed, calls, runs, late] = yield* all([
+      tx.task.due(at, batch),
+      tx.task.lapsed(at, batch),
+      tx.call.due(at, batch),
+      tx.run.due(at, batch, request),
+      tx.task.late(at, batch),
+    ])
     // First the timers of single rows: the later ones may cancel or fail whole families with these rows.
     for (const task of rested) yield* endRest(tx, task, request)
     for (const task of lapsed) yield* writeLapse(tx, task, request)
@@ -46,7 +48,7 @@ export function fireTimers(request: TimerRequest): Step<number> {
 
 /** When the next timer of an engine is due; undefined without one. */
 export function* nextDue(tx: Reads, own: OwnRuns): Op<number | undefined> {
-  const times = [yield* tx.task.nextDue(), yield* tx.call.nextDue(), yield* tx.run.nextDue(own)]
+  const times = yield* all([tx.task.nextDue(), tx.call.nextDue(), tx.run.nextDue(own)])
   const known = times.filter((time) => time !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)
 }

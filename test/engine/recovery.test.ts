@@ -10,6 +10,7 @@ import { callRow, runRow, taskRow } from '../../src/testing/factories.ts'
 
 const lost = 'instance-lost'
 const now = 1_000_000
+const lostInstance = { id: lost, pid: 1, host: 'h', startedAt: 0, endedAt: null }
 
 /** A ledger in which an engine was lost in the middle of a command, and the actions that recover it. */
 async function setup({ isAlive = 'dead' as Awaited<ReturnType<Ledger['isAlive']>>, leaseUntil = now - 1 } = {}) {
@@ -19,7 +20,7 @@ async function setup({ isAlive = 'dead' as Awaited<ReturnType<Ledger['isAlive']>
   await inner.step({
     name: 'seed',
     *decide(tx) {
-      yield* tx.instance.insert({ id: lost, pid: 1, host: 'h', startedAt: 0, leaseUntil, endedAt: null })
+      yield* tx.instance.insert({ ...lostInstance, leaseUntil })
       yield* tx.task.insert(taskRow({ id: 'a', executor: 'x', status: 'working', run: 2, runOpen: true }))
       yield* tx.run.insert(runRow({ taskId: 'a', number: 2, instanceId: lost }))
       const command = { taskId: 'a', name: 'shell', kind: 'call' as const, details: { processGroup: { pgid: 7 } } }
@@ -76,7 +77,10 @@ describe('recovery', () => {
     const showsUp: Ledger = {
       ...ledger,
       async step(step) {
-        await inner.step({ name: 'heartbeat', decide: (tx) => tx.instance.renew(lost, now + 60_000) })
+        await inner.step({
+          name: 'heartbeat',
+          decide: (tx) => tx.instance.renew({ ...lostInstance, leaseUntil: now + 60_000 }),
+        })
         return inner.step(step)
       },
     }
@@ -88,7 +92,10 @@ describe('recovery', () => {
   it('recovery lets an engine that reports afterwards close its runs itself', async () => {
     const { inner, host, state } = await setup({ isAlive: 'alive' })
     const reclaim = async (): Promise<void> => {
-      await inner.step({ name: 'heartbeat', decide: (tx) => tx.instance.renew(lost, now + 60_000) })
+      await inner.step({
+        name: 'heartbeat',
+        decide: (tx) => tx.instance.renew({ ...lostInstance, leaseUntil: now + 60_000 }),
+      })
     }
     await recoverDead(host({ reclaim }))
     expect(await state()).toEqual({ task: 'waiting', ready: false, run: 'ending', call: 'in_progress' })

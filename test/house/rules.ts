@@ -412,7 +412,6 @@ export const longFunctions: Record<string, string> = {
 export const shortSpreads: Record<string, string> = {
   'src/actors/task-stream.ts': 'The pieces of live output that are kept (`maxLive`).',
   'src/plans/prepare-round.ts': 'What one change of a task returns.',
-  'src/steps/admit.ts': 'The heads of queues for which there are slots.',
   'src/steps/claim.ts': 'The overdue tasks of one claim (`maxOverdue`).',
   'src/steps/settle-family.ts': 'One task, and one for all that was canceled below it.',
   'src/steps/timers.ts': 'One time of each kind.',

@@ -96,14 +96,12 @@ const faults: Record<string, Record<string, Fault>> = {
   'an instance': {
     'reports every instance as alive': () => ({ isAlive: async () => 'alive' }),
     'does not renew an instance that was ended': writingThrough('instance', (tx) => ({
-      *renew(id, leaseUntil) {
-        return (yield* tx.instance.get(id))?.endedAt === null && (yield* tx.instance.renew(id, leaseUntil))
+      *renew(instance) {
+        if ((yield* tx.instance.get(instance.id))?.endedAt === null) yield* tx.instance.renew(instance)
       },
     })),
     'does not renew the lease of an instance': writingThrough('instance', () => ({
-      *renew() {
-        return true
-      },
+      *renew() {},
     })),
     'does not forget instances': writingThrough('instance', () => ({
       *forget() {

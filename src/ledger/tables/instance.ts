@@ -14,14 +14,9 @@ const instances = defineTable('instance', {
 
 export function createInstanceTable(compiler: StatementCompiler): Tx['instance'] {
   const { prepare, prepareText } = compiler
-  const { select, finds, inserts } = statementsOf(compiler, instances)
+  const { select, finds, inserts, upsert } = statementsOf(compiler, instances)
   const selectOpen = select((instance) => instance.where(sql<boolean>`ended_at is null`).orderBy('started_at', 'asc'))
-  const updateLease = prepare((db, hole) =>
-    db
-      .updateTable('instance')
-      .set({ lease_until: hole('lease'), ended_at: null })
-      .where('id', '=', hole('id')),
-  )
+  const upsertLease = upsert(['id'], ['leaseUntil', 'endedAt'])
   const updateEnded = prepare((db, hole) =>
     db
       .updateTable('instance')
@@ -46,9 +41,7 @@ export function createInstanceTable(compiler: StatementCompiler): Tx['instance']
     open: () => instances.list(selectOpen),
     get: finds('id'),
     named: () => column(selectNamed),
-    *renew(id, lease) {
-      return (yield* change(updateLease, { id, lease })) > 0
-    },
+    renew: (instance) => write(upsertLease, instance),
     insert: inserts(),
     end: (id, at) => write(updateEnded, { id, at }),
     forget: (before) => change(deleteEnded, { before }),

@@ -2,7 +2,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { TaskRecord } from '../../entities/task.ts'
 import { isRootOf, type Trees } from '../../entities/task-trees.ts'
-import type { Op, Reads, ReadyFilter } from '../ledger.ts'
+import { all, type Op, type Reads, type ReadyFilter } from '../ledger.ts'
 import {
   column,
   type Dialect,
@@ -45,15 +45,21 @@ export function createReadyTasks(compiler: StatementCompiler, selectById: Statem
       queues.heads(selectReady, { executor, lane, limit, crashes }, only),
     suspects: (executor, limit, crashes, only = {}) => queues.heads(selectSuspects, { executor, limit, crashes }, only),
     *anyReady(executors, named = [], trees) {
-      for (const executor of executors) if (yield* queues.isAnyReady(executor, { trees })) return true
-      for (const executor of named) if (yield* queues.isAnyReady(executor, { named: true, trees })) return true
-      return false
+      const found = yield* all([
+        ...executors.map((executor) => queues.isAnyReady(executor, { trees })),
+        ...named.map((executor) => queues.isAnyReady(executor, { named: true, trees })),
+      ])
+      return found.includes(true)
     },
     lanes: (executor, max, only = {}) => queues.lanes(executor, max, only),
     openInLane: (lane) => numberOf(countInLane, { lane }),
     *countQueued() {
-      const ready = (yield* numberOf(countReady)) + (yield* numberOf(countBehindRuns))
-      return { ready, claimable: yield* numberOf(countClaimable) }
+      const [ready, behindRuns, claimable] = yield* all([
+        numberOf(countReady),
+        numberOf(countBehindRuns),
+        numberOf(countClaimable),
+      ])
+      return { ready: ready + behindRuns, claimable }
     },
   }
 }

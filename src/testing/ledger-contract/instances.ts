@@ -31,13 +31,13 @@ export const instances: Theme = ({ describe, proves, expect }) => {
         await write(ledger, function* (tx) {
           yield* tx.instance.insert(first)
           yield* tx.instance.insert(instance('engine-2'))
-          yield* tx.instance.renew('engine-1', 80)
+          yield* tx.instance.renew({ ...first, leaseUntil: 80 })
         })
         expect(await ledger.read((tx) => tx.instance.get('engine-1'))).toEqual({ ...first, leaseUntil: 80 })
         await write(ledger, (tx) => tx.instance.end('engine-1', 90))
         await write(ledger, (tx) => tx.instance.end('engine-1', 95))
         expect((await ledger.read((tx) => tx.instance.get('engine-1')))?.endedAt).toBe(90)
-        await write(ledger, (tx) => tx.instance.renew('engine-1', 120))
+        await write(ledger, (tx) => tx.instance.renew({ ...first, leaseUntil: 120 }))
         expect(await ledger.read((tx) => tx.instance.get('engine-1'))).toEqual({ ...first, leaseUntil: 120 })
         expect((await ledger.read((tx) => tx.instance.open())).length).toBe(2)
         expect(await ledger.read((tx) => tx.instance.get('engine-2'))).toMatchObject({ leaseUntil: 50 })
@@ -73,7 +73,7 @@ export const instances: Theme = ({ describe, proves, expect }) => {
     })
 
     proves(
-      'an instance that ended long ago and owns no open run is forgotten, and then not renewed',
+      'an instance that ended long ago and owns no open run is forgotten, and renewing it writes its row anew',
       async (ledger) => {
         const all = ['open', 'long-ago', 'just-now', 'owner']
         const run = runRow({ taskId: 'a', number: 1, instanceId: 'owner' })
@@ -90,13 +90,16 @@ export const instances: Theme = ({ describe, proves, expect }) => {
         }
         expect(await write(ledger, (tx) => tx.instance.forget(10))).toBe(1)
         expect(await left()).toEqual(['open', 'just-now', 'owner'])
-        expect(await write(ledger, (tx) => tx.instance.renew('long-ago', 99))).toBe(false)
-        expect(await write(ledger, (tx) => tx.instance.renew('open', 99))).toBe(true)
         await write(ledger, (tx) =>
           tx.run.save({ ...run, status: 'closed', outcome: 'completed', endedAt: 11, closedAt: 11 }),
         )
         expect(await write(ledger, (tx) => tx.instance.forget(10))).toBe(1)
         expect(await left()).toEqual(['open', 'just-now'])
+        await write(ledger, (tx) => tx.instance.renew({ ...instance('long-ago', 3), leaseUntil: 99 }))
+        expect(await ledger.read((tx) => tx.instance.get('long-ago'))).toEqual({
+          ...instance('long-ago', 3),
+          leaseUntil: 99,
+        })
       },
     )
   })

@@ -1,5 +1,5 @@
 // Steps: decided in order on the state of the ledger, each atomic, together in one commit.
-import type { LedgerObserver, Step } from '../../ledger/ledger.ts'
+import { all, type LedgerObserver, type Step } from '../../ledger/ledger.ts'
 import { eventRow, taskRow } from '../factories.ts'
 import { idsIn, inserted, type Theme, write } from './contract-world.ts'
 
@@ -30,6 +30,20 @@ export const steps: Theme = ({ describe, proves, expect }) => {
     proves('a step reads, decides and writes, and resolves to its return value', async (ledger) => {
       expect(await ledger.step(add('a'))).toBe(1)
       expect((await ledger.read((tx) => tx.task.get('a')))?.id).toBe('a')
+    })
+
+    proves('reads that a step runs together see its writes, and each returns a whole record', async (ledger) => {
+      await ledger.step(add('a'))
+      const policy = { concurrency: 3 }
+      const found = await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'b', policy }))
+        return yield* all([tx.task.get('a'), tx.task.get('b'), tx.task.get('a'), tx.task.get('c'), tx.task.list({}, 9)])
+      })
+      const [a, b, again, c, listed] = found
+      expect([a, again]).toEqual([1, 1].map((seq) => ({ ...taskRow({ id: 'a' }), seq })))
+      expect(b).toEqual({ ...taskRow({ id: 'b', policy }), seq: 2 })
+      expect(c).toBe(undefined)
+      expect(listed.map(({ id }) => id)).toEqual(['a', 'b'])
     })
 
     proves('a step that throws rejects with the same error, and nothing of it is stored', async (ledger) => {

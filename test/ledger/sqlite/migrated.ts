@@ -5,7 +5,7 @@ import type { Connection } from '../../../src/ledger/dialects/sqlite/connection.
 import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
 import { openFile } from '../../../src/ledger/dialects/sqlite/open-file.ts'
 import type { Op } from '../../../src/ledger/ledger.ts'
-import type { Request } from '../../../src/ledger/statement.ts'
+import { type Asked, answered, type Request } from '../../../src/ledger/statement.ts'
 import { createTables } from '../../../src/ledger/tables/tables.ts'
 
 export async function migrated() {
@@ -22,8 +22,12 @@ export async function migrated() {
 export function driveOn<R>(connection: Connection, op: Op<R>, seen: Request[] = []): R {
   let next = op.next()
   while (!next.done) {
-    seen.push(next.value as Request)
-    next = op.next(connection.run(next.value as Request))
+    next = op.next(
+      answered(next.value as Asked, (request) => {
+        seen.push(request)
+        return connection.run(request)
+      }),
+    )
   }
   return next.value
 }

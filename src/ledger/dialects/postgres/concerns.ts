@@ -40,7 +40,7 @@ function recognized({ sql, names }: CompiledStatement): Concern {
   if (
     from === 'setting' ||
     text.startsWith('select count(*) as families from (select 1 from purging limit 1)') ||
-    text.startsWith('update instance set lease_until')
+    /^insert into instance .* on conflict/.test(text)
   )
     return { of: 'unshared' }
   if (/^select task\.executor as executor, count\(\*\) as open.* from run /.test(text)) {

@@ -1,5 +1,5 @@
 // Steps that run one after the other, in one transaction of which no other writes at the same time: any step may, whatever rows it concerns.
-import { Draft } from '../../draft.ts'
+import { drafted } from '../../draft.ts'
 import {
   AppendedEvents,
   CommitFailed,
@@ -11,7 +11,6 @@ import {
   type StepOutcome,
 } from '../../group-commit.ts'
 import type { Step, Tx } from '../../ledger.ts'
-import type { Request } from '../../statement.ts'
 import { StatementFailed } from './client.ts'
 import { type LedgerLocks, xidOf } from './ledger-locks.ts'
 import { drive, type Session } from './session.ts'
@@ -66,9 +65,11 @@ export class OneByOne implements GroupRunner {
     const before = events.length
     await session.request('savepoint step')
     try {
-      const draft = new Draft()
-      const value = await drive(step.decide(this.#tx), (request) => this.#draftedReply(request, draft, events))
-      await this.#flush(draft, events)
+      const value = await drive(drafted(step.decide(this.#tx)), async (request) => {
+        const reply = await session.reply(request)
+        events.note(request, reply)
+        return reply
+      })
       await session.request('release savepoint step')
       return { ok: true, value }
     } catch (error) {
@@ -81,24 +82,5 @@ export class OneByOne implements GroupRunner {
         error: error instanceof StatementFailed ? refusedStep(step, error, { sqlState: error.sqlState }) : error,
       }
     }
-  }
-
-  async #draftedReply(request: Request, draft: Draft, events: AppendedEvents): Promise<unknown> {
-    if (request.deferred) return draft.add(request)
-    const known = draft.answer(request)
-    if (known !== undefined) return known
-    await this.#flush(draft, events)
-    return draft.answer(request) ?? (await this.#run(request, draft, events))
-  }
-
-  async #flush(draft: Draft, events: AppendedEvents): Promise<void> {
-    for (const write of draft.take()) await this.#run(write, draft, events)
-  }
-
-  async #run(request: Request, draft: Draft, events: AppendedEvents): Promise<unknown> {
-    const reply = await this.#session.reply(request)
-    events.note(request, reply)
-    draft.noteReply(request, reply)
-    return reply
   }
 }

@@ -1,6 +1,6 @@
 // One connection with one transaction at a time: begins, replies to requests, and leaves nothing open.
 import type { Op } from '../../ledger.ts'
-import type { Request } from '../../statement.ts'
+import { type Asked, isSeveral, type Request } from '../../statement.ts'
 import { type PostgresClient, StatementFailed } from './client.ts'
 
 export class Session {
@@ -71,7 +71,7 @@ export async function drive<R>(op: Op<R>, replyTo: (request: Request) => Promise
   while (!next.done) {
     let reply: unknown
     try {
-      reply = await replyTo(next.value as Request)
+      reply = await answeredInTurn(next.value as Asked, replyTo)
     } catch (error) {
       next = op.throw(error)
       continue
@@ -79,4 +79,11 @@ export async function drive<R>(op: Op<R>, replyTo: (request: Request) => Promise
     next = op.next(reply)
   }
   return next.value
+}
+
+async function answeredInTurn(asked: Asked, replyTo: (request: Request) => Promise<unknown>): Promise<unknown> {
+  if (!isSeveral(asked)) return await replyTo(asked)
+  const replies: unknown[] = []
+  for (const request of asked) replies.push(await replyTo(request))
+  return replies
 }

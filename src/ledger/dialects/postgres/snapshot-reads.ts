@@ -79,7 +79,7 @@ export class SnapshotReads {
         if (flight.isEmpty) break
         await flight.send((send) => isFirst && void send(begin))
         for (const each of lanes) {
-          each.lane.waiting = undefined
+          each.lane.takeReplies()
           settle(each)
         }
       }
@@ -102,10 +102,9 @@ function advance(lane: Lane, { signal }: WaitingRead, flight: Flight): void {
   if (lane.isDone) return
   try {
     signal?.throwIfAborted()
-    const request = lane.next(() => false)
-    lane.waiting = request
-    if (request === undefined) lane.isDone = true
-    else flight.addRead(lane, request)
+    lane.waiting = lane.next(() => false)
+    lane.isDone = lane.waiting.length === 0
+    for (const request of lane.waiting) flight.addRead(lane, request)
   } catch (error) {
     lane.outcome = { ok: false, error }
     lane.isDone = true

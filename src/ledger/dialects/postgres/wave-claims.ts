@@ -211,14 +211,14 @@ export class WaveClaims {
   }
 
   /** Notes what a lane has learned about its rows. @throws RunsAlone */
-  noteReply(lane: Lane): void {
-    const request = lane.waiting
-    if (request === undefined) return
-    lane.waiting = undefined
-    lane.reply ??= lane.draft.answer(request)
-    const { of } = concernOf(request.statement)
-    if (!Array.isArray(lane.reply)) return
-    for (const { id, taskId, parentId } of lane.reply as Array<Record<'id' | 'taskId' | 'parentId', unknown>>) {
+  noteReplies(lane: Lane): void {
+    for (const [request, reply] of lane.takeReplies()) this.#noteReply(lane, request, reply)
+  }
+
+  #noteReply(lane: Lane, { statement }: Request, reply: unknown): void {
+    const { of } = concernOf(statement)
+    if (!Array.isArray(reply)) return
+    for (const { id, taskId, parentId } of reply as Array<Record<'id' | 'taskId' | 'parentId', unknown>>) {
       if (typeof id === 'string' && typeof parentId === 'string') lane.parents.set(id, parentId)
       if (of === 'heads' && typeof id === 'string') {
         this.#locked.add(id)

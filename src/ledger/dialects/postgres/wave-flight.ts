@@ -117,8 +117,8 @@ export class Flight {
   }
 
   #sendReads(reads: Write[]): void {
-    if (reads.length === 1) {
-      this.#sendOne(reads[0] as Write)
+    if (reads.length === 1 || this.#locks(reads[0] as Write)) {
+      for (const read of reads) this.#sendOne(read)
       return
     }
     const many = manyReads(reads.map(({ request }) => request))
@@ -128,9 +128,13 @@ export class Flight {
     this.#replies.push(replied)
   }
 
+  #locks({ request }: Write): boolean {
+    return this.#locksHeads && concernOf(request.statement).of === 'heads'
+  }
+
   #sendOne(write: Write): void {
-    const { sql, parameters, statement } = write.request
-    const locking = this.#locksHeads && concernOf(statement).of === 'heads' ? ' for no key update skip locked' : ''
+    const { sql, parameters } = write.request
+    const locking = this.#locks(write) ? ' for no key update skip locked' : ''
     const replied = this.#connection.query(sql + locking, [...parameters]).then(
       ({ rows, affectedRows }) => answer(write, { rows, changes: affectedRows }),
       (error: unknown) => {
@@ -156,5 +160,5 @@ function answer({ lane, request }: Write, { rows, changes }: Reply): void {
   const { want } = request
   const reply = want === 'rows' ? rows : want === 'seq' ? (rows[0] as { seq: number } | undefined)?.seq : changes
   if (isClaimed(request)) lane.draft.noteReply(request, reply)
-  if (lane.waiting === request) lane.reply = reply
+  lane.noteReply(request, reply)
 }

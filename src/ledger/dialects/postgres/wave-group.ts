@@ -64,23 +64,23 @@ export class WaveGroup {
       this.#flights++
       if (this.#begun !== undefined) this.xid = xidOf(await this.#begun)
       this.#begun = undefined
-      for (const lane of this.#lanes) this.#claims.noteReply(lane)
+      for (const lane of this.#lanes) this.#claims.noteReplies(lane)
     }
   }
 
   #advance(flight: Flight): void {
     let mayStart = true
     for (const lane of this.#lanes) {
-      if (!lane.isDone && lane.waiting === undefined && (lane.isStarted || mayStart)) this.#advanceLane(lane, flight)
+      if (!lane.isDone && lane.waiting.length === 0 && (lane.isStarted || mayStart)) this.#advanceLane(lane, flight)
       if (lane.isBarrier && !lane.isDone) mayStart = false
     }
   }
 
   #advanceLane(lane: Lane, flight: Flight): void {
-    let request: Request | undefined
+    let requests: readonly Request[] = []
     try {
       // One that has ended only waits for its writes.
-      if (lane.outcome === undefined) request = lane.next((write) => this.#claims.accepts(lane, write))
+      if (lane.outcome === undefined) requests = lane.next((write) => this.#claims.accepts(lane, write))
     } catch (error) {
       if (error instanceof RunsAlone || error instanceof OutOfOrder) throw error
       if (lane.isSent) throw new RunsOneByOne()
@@ -88,23 +88,20 @@ export class WaveGroup {
       lane.isDone = true
       return
     }
-    // The same request: a deferred write that may not be kept yet.
-    const waits = request !== undefined && (lane.parked === request || !this.#claims.mayRead(lane, request))
-    if (waits || !this.#claims.mayNumber(lane)) {
-      lane.parked = request
-      return
-    }
+    const waits = requests.some((request) => request.deferred || !this.#claims.mayRead(lane, request))
+    if (waits || !this.#claims.mayNumber(lane)) return
     for (const write of lane.draft.take()) {
       flight.addWrite(lane, write)
       lane.isSent = true
     }
     lane.hasNumberedTasks ||= lane.createsTasks
     lane.createsTasks = false
-    if (request === undefined) {
-      lane.isDone = true
-      return
-    }
-    lane.waiting = request
+    lane.waiting = requests
+    lane.isDone = requests.length === 0
+    for (const request of requests) this.#send(lane, request, flight)
+  }
+
+  #send(lane: Lane, request: Request, flight: Flight): void {
     if (lane.draft.isUnnumbered(request)) return
     if (request.want === 'rows') flight.addRead(lane, request)
     else {

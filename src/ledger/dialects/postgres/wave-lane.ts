@@ -2,7 +2,7 @@
 import type { TaskEvent } from '../../../entities/event.ts'
 import { Draft } from '../../draft.ts'
 import type { NewEvent, Op, Step, Tx } from '../../ledger.ts'
-import type { Request } from '../../statement.ts'
+import { type Asked, isSeveral, type Request } from '../../statement.ts'
 
 export class Lane {
   /** Of its step. */
@@ -27,11 +27,11 @@ export class Lane {
   hasNumberedTasks = false
   /** It owns tasks, so that journal entries may be theirs. */
   ownsTasks = false
-  /** Waits for another lane. */
-  parked: Request | undefined
-  /** Waits for its reply. */
-  waiting: Request | undefined
-  reply: unknown
+  /** Requests that were sent, or that the reply to a write of this flight will answer. */
+  waiting: readonly Request[] = []
+  /** What the step has yielded and has no whole reply for, and the replies so far. */
+  #asked: Asked | undefined
+  #replies = new Map<Request, unknown>()
   outcome: { ok: true; value: unknown } | { ok: false; error: unknown } | undefined
 
   constructor({ name, decide }: Step, at: number, tx: Tx) {
@@ -40,34 +40,54 @@ export class Lane {
     this.#op = decide(tx)
   }
 
-  /** The next request that the draft cannot answer; undefined when the step has ended. */
-  next(accepts: (write: Request) => boolean): Request | undefined {
+  /**
+   * The requests that the draft cannot answer, or a deferred write that may not be kept yet; none when the step has ended. The same ones until
+   * their replies are noted.
+   */
+  next(accepts: (write: Request) => boolean): readonly Request[] {
     this.isStarted = true
-    let request = this.parked
-    this.parked = undefined
+    let reply: unknown
     for (;;) {
-      if (request === undefined) {
-        const next = this.#op.next(this.reply)
-        this.reply = undefined
+      if (this.#asked === undefined) {
+        const next = this.#op.next(reply)
         if (next.done) {
           this.outcome = { ok: true, value: next.value }
-          return undefined
+          return []
         }
-        request = next.value as Request
+        this.#asked = next.value as Asked
       }
-      if (request.deferred) {
-        if (!accepts(request)) {
-          this.parked = request
-          return request
-        }
-        if (request.appends !== undefined && request.appends !== 'unseen') this.events.push(request.appends)
-        else this.draft.add(request)
-      } else {
-        this.reply = this.draft.answer(request)
-        if (this.reply === undefined) return request
-      }
-      request = undefined
+      const asked = isSeveral(this.#asked) ? this.#asked : [this.#asked]
+      const open = asked.filter((request) => !this.#isAnswered(request, accepts))
+      if (open.length > 0) return open
+      const replies = asked.map((request) => this.#replies.get(request))
+      reply = isSeveral(this.#asked) ? replies : replies[0]
+      this.#asked = undefined
+      this.#replies.clear()
     }
+  }
+
+  #isAnswered(request: Request, accepts: (write: Request) => boolean): boolean {
+    if (request.deferred) {
+      if (!accepts(request)) return false
+      if (request.appends !== undefined && request.appends !== 'unseen') this.events.push(request.appends)
+      else this.draft.add(request)
+      return true
+    }
+    if (this.#replies.has(request)) return true
+    const known = this.draft.answer(request)
+    if (known !== undefined) this.#replies.set(request, known)
+    return known !== undefined
+  }
+
+  noteReply(request: Request, reply: unknown): void {
+    if (this.waiting.includes(request)) this.#replies.set(request, reply)
+  }
+
+  /** The replies to the requests that were sent; they are no longer waited for. */
+  takeReplies(): Array<readonly [Request, unknown]> {
+    const replies = this.waiting.map((request) => [request, this.#replies.get(request)] as const)
+    this.waiting = []
+    return replies
   }
 }
 

@@ -5,7 +5,7 @@ import type { Reader } from '../../../bus/reader.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import type { Op } from '../../ledger.ts'
-import type { Request } from '../../statement.ts'
+import { type Asked, answered, isSeveral } from '../../statement.ts'
 import { type Connection, connect, unavailable } from './connection.ts'
 
 /** How long a read runs before it becomes a long one, at its next slice. Almost all take a hundredth of that. */
@@ -25,9 +25,10 @@ export function readAtOnce<R>(connection: Connection, op: Op<R>, clock: Clock): 
   const since = clock.now()
   let next = op.next()
   while (!next.done) {
-    const request = next.value as Request
-    if (request.slice === true && clock.now() - since >= shortMs) return undefined
-    next = op.next(connection.run(request))
+    const asked = next.value as Asked
+    const isSlice = isSeveral(asked) ? asked.some(({ slice }) => slice) : asked.slice
+    if (isSlice && clock.now() - since >= shortMs) return undefined
+    next = op.next(answered(asked, (request) => connection.run(request)))
   }
   return { value: next.value }
 }
@@ -145,7 +146,7 @@ export class LongReads {
           signal?.throwIfAborted()
           since = this.#clock.now()
         }
-        next = op.next(connection.run(next.value as Request))
+        next = op.next(answered(next.value as Asked, (request) => connection.run(request)))
       }
       return next.value
     } finally {

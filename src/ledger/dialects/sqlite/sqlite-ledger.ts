@@ -6,7 +6,7 @@ import type { Reader } from '../../../bus/reader.ts'
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { createRandomIds } from '../../../core/ids.ts'
-import { Draft } from '../../draft.ts'
+import { drafted } from '../../draft.ts'
 import {
   AppendedEvents,
   CommitFailed,
@@ -21,7 +21,7 @@ import {
 import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
 import { LedgerObservers } from '../../ledger-observers.ts'
 import { noteOpenLedger } from '../../open-files.ts'
-import type { Request } from '../../statement.ts'
+import { type Asked, answered, type Request } from '../../statement.ts'
 import { tablesOf } from '../../tables/tables.ts'
 import { type Connection, isBusy, sqliteCode, translate, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
@@ -266,29 +266,11 @@ class SqliteLedger implements Ledger, GroupRunner {
   }
 
   #runDrafted(step: Step, events: AppendedEvents): unknown {
-    const draft = new Draft()
-    const value = this.#drive(step.decide(this.#tx), (request) => this.#reply(request, draft, events))
-    this.#flush(draft, events)
-    return value
-  }
-
-  #reply(request: Request, draft: Draft, events: AppendedEvents): unknown {
-    if (request.deferred) return draft.add(request)
-    const known = draft.answer(request)
-    if (known !== undefined) return known
-    this.#flush(draft, events)
-    return draft.answer(request) ?? this.#run(request, draft, events)
-  }
-
-  #flush(draft: Draft, events: AppendedEvents): void {
-    for (const write of draft.take()) this.#run(write, draft, events)
-  }
-
-  #run(request: Request, draft: Draft, events: AppendedEvents): unknown {
-    const reply = this.#connection.run(request)
-    events.note(request, reply)
-    draft.noteReply(request, reply)
-    return reply
+    return this.#drive(drafted(step.decide(this.#tx)), (request) => {
+      const reply = this.#connection.run(request)
+      events.note(request, reply)
+      return reply
+    })
   }
 
   #drive<R>(op: Op<R>, replyTo: (request: Request) => unknown = (request) => this.#connection.run(request)): R {
@@ -296,7 +278,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     while (!next.done) {
       let reply: unknown
       try {
-        reply = replyTo(next.value as Request)
+        reply = answered(next.value as Asked, replyTo)
       } catch (error) {
         // SQLite has rolled back by itself: another statement would be a transaction of its own, and durable at once.
         if (!this.#connection.inTransaction) throw error
