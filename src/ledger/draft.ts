@@ -91,6 +91,10 @@ export class Draft {
     }
   }
 
+  get isEmpty(): boolean {
+    return this.#writes.length === 0
+  }
+
   /** Returns the kept writes, in order, to be run now. */
   take(): readonly Request[] {
     const writes = this.#writes

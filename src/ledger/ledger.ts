@@ -132,6 +132,8 @@ export interface Reads extends MemoryReads {
     ready(executor: string, lane: string, limit: number, crashes?: number, only?: ReadyFilter): Op<TaskRecord[]>
     /** Ready tasks of one executor in any lane with `crashes` crashes in a row or more, in the same order. */
     suspects(executor: string, limit: number, crashes: number, only?: ReadyFilter): Op<TaskRecord[]>
+    /** Whether any tasks are ready, of any executor: at all, in lanes, and after a crash. */
+    readyKinds(): Op<{ any: boolean; inLanes: boolean; suspects: boolean }>
     /** Whether any task of these executors is ready, or any task of `named` that names a model. */
     anyReady(executors: readonly string[], named?: readonly string[], trees?: Trees): Op<boolean>
     /** Lanes in which an executor has ready tasks, at most `max`; the lane with the best task first, by priority, then age. */

@@ -56,6 +56,8 @@ interface Room {
   suspects: number
   /** Nothing runs here. */
   isEmpty: boolean
+  /** The kinds of tasks that wait for room. */
+  kinds: { any: boolean; inLanes: boolean; suspects: boolean }
 }
 
 /** Starts what may start. Returns these tasks, WORKING, each with its new run. */
@@ -139,15 +141,16 @@ function* loadHeadsOf(
 ): Op<{ heads: TaskRecord[]; solitary?: TaskRecord | undefined }> {
   const { name } = executor
   const { maxCrashes } = request
+  const { kinds } = room
   const limit = Math.min(room.total, room.perExecutor.get(name) as number)
-  if (limit <= 0) return { heads: [] }
+  if (limit <= 0 || !kinds.any) return { heads: [] }
   const suspicious = suspectFrom(maxCrashes)
   const suspectsOf = (crashes: number, isWanted: boolean): Op<TaskRecord[]> =>
-    isWanted ? loadSuspects(tx, executor, crashes, room, request) : none()
+    isWanted && kinds.suspects ? loadSuspects(tx, executor, crashes, room, request) : none()
   const [[solitary], inNoLane, inLanes, suspects] = yield* all([
     suspectsOf(maxCrashes, room.isEmpty),
     tx.task.ready(name, '', limit, suspicious, filterOf(executor, request)),
-    loadLaneHeads(tx, executor, limit, room, request),
+    kinds.inLanes ? loadLaneHeads(tx, executor, limit, room, request) : none(),
     suspectsOf(suspicious, room.suspects > 0),
   ])
   return { heads: [...inNoLane, ...inLanes, ...suspects.filter(({ crashes }) => crashes < maxCrashes)], solitary }
@@ -216,7 +219,7 @@ function* freeSlotsInLane(tx: Reads, lane: string, room: Room, request: AdmitReq
 }
 
 function* loadRoom(tx: Reads, { instanceId, maxConcurrent, executors, maxCrashes }: AdmitRequest): Op<Room> {
-  const [own, shared] = yield* all([tx.run.countOpenOf(instanceId), loadSharedLimits(tx)])
+  const [own, shared, kinds] = yield* all([tx.run.countOpenOf(instanceId), loadSharedLimits(tx), tx.task.readyKinds()])
   const open = sumOf(own.perExecutor)
   const isFull = own.crashes >= maxCrashes && (yield* runsAlone(tx, instanceId, maxCrashes))
   const room: Room = {
@@ -225,8 +228,9 @@ function* loadRoom(tx: Reads, { instanceId, maxConcurrent, executors, maxCrashes
     perLane: new Map(),
     suspects: own.crashes >= suspectFrom(maxCrashes) ? 0 : 1,
     isEmpty: open === 0,
+    kinds,
   }
-  if (shared === undefined) return room
+  if (shared === undefined || !kinds.any) return room
   const counted = yield* tx.run.countOpen()
   if (shared.maxConcurrent !== null) room.total = Math.min(room.total, shared.maxConcurrent - sumOf(counted))
   for (const [name, limit] of Object.entries(shared.limits)) {

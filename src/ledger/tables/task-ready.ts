@@ -33,17 +33,31 @@ export function modelIsNamed({ kind }: Dialect) {
     : sql<boolean>`case when json_valid(policy) then json_extract(policy, '$.model') end is not null`
 }
 
-type ReadyReads = Pick<Reads['task'], 'ready' | 'suspects' | 'anyReady' | 'lanes' | 'openInLane' | 'countQueued'>
+type ReadyReads = Pick<
+  Reads['task'],
+  'ready' | 'readyKinds' | 'suspects' | 'anyReady' | 'lanes' | 'openInLane' | 'countQueued'
+>
 
 export function createReadyTasks(compiler: StatementCompiler, selectById: Statement): ReadyReads {
   const statements = readyStatements(compiler)
   const { selectReady, selectSuspects, countInLane } = statements
+  // In the order of the partial index of each kind, so that its first entry is read.
+  const firstOf = (kind: string) =>
+    sql.raw(`(select 1 from task where ready = 1${kind} order by executor asc, priority desc, seq asc limit 1)`)
+  const selectKinds = compiler.prepareText(
+    () => sql`select exists (select 1 from task where ready = 1) as found,
+      ${firstOf(" and lane <> ''")} as in_lanes, ${firstOf(' and crashes > 0')} as suspects`,
+  )
   const { countReady, countBehindRuns, countClaimable } = queueCounts(compiler)
   const queues = new ReadyQueues(statements, selectById)
   return {
     ready: (executor, lane, limit, crashes = Number.MAX_SAFE_INTEGER, only = {}) =>
       queues.heads(selectReady, { executor, lane, limit, crashes }, only),
     suspects: (executor, limit, crashes, only = {}) => queues.heads(selectSuspects, { executor, limit, crashes }, only),
+    *readyKinds() {
+      const kinds = (yield* row(selectKinds)) as Record<'found' | 'in_lanes' | 'suspects', unknown>
+      return { any: Boolean(kinds.found), inLanes: Boolean(kinds.in_lanes), suspects: Boolean(kinds.suspects) }
+    },
     *anyReady(executors, named = [], trees) {
       const found = yield* all([
         ...executors.map((executor) => queues.isAnyReady(executor, { trees })),

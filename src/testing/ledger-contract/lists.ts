@@ -362,8 +362,22 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       expect(await idsIn(ledger, (tx) => tx.task.ready('x', '', 9))).toEqual(['a', 'b', 'c'])
       expect(await idsIn(ledger, (tx) => tx.task.suspects('x', 9, 2))).toEqual(['b', 'd'])
       expect(await idsIn(ledger, (tx) => tx.task.suspects('x', 1, 2))).toEqual(['b'])
+      expect(await ledger.read((tx) => tx.task.readyKinds())).toEqual({ any: true, inLanes: true, suspects: true })
       const any = (...executors: string[]) => ledger.read((tx) => tx.task.anyReady(executors))
       expect([await any(), await any('y'), await any('y', 'x')]).toEqual([false, false, true])
+    })
+
+    proves('the kinds of ready tasks are those that there are', async (ledger) => {
+      const kinds = () => ledger.read((tx) => tx.task.readyKinds())
+      const none = { any: false, inLanes: false, suspects: false }
+      await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'a', executor: 'x', crashes: 2, lane: 'lane' })))
+      expect(await kinds()).toEqual(none)
+      await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'b', executor: 'x', ready: true })))
+      expect(await kinds()).toEqual({ ...none, any: true })
+      await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'c', executor: 'y', ready: true, lane: 'lane' })))
+      expect(await kinds()).toEqual({ ...none, any: true, inLanes: true })
+      await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'd', executor: 'x', ready: true, crashes: 1 })))
+      expect(await kinds()).toEqual({ any: true, inLanes: true, suspects: true })
     })
 
     proves('ready can be limited to tasks that name a model', async (ledger) => {

@@ -32,6 +32,11 @@ export const wideReads: readonly WideRead[] = [
     of: /count\(\*\)/,
     why: 'Counts the queue for the status.',
   },
+  {
+    line: /^SCAN task USING (?:COVERING )?INDEX (?:task_ready|task_ready_in_lanes|task_suspected)$/,
+    of: /^select exists .*limit 1/s,
+    why: 'The first entry of the queue of ready tasks, and of each kind of them.',
+  },
   { line: /^SEARCH task .*\(id>\? AND id<\?\)/, of: /limit/, why: 'Ids that begin alike, up to a limit.' },
   {
     line: /^SEARCH task .*\(key>\? AND key<\?\)/,

@@ -81,6 +81,11 @@ export class WaveClaims {
       throw StatementFailed.met('another process looks for the same key')
   }
 
+  /** What the one lane has claimed, the other has. */
+  replace(lane: Lane, by: Lane): void {
+    for (const [name, owner] of this.#owners) if (owner === lane) this.#owners.set(name, by)
+  }
+
   /** Sends the locks that the next requests need. Later flights do not wait for keys and rows: they hold some for which others may wait. */
   lock(locks: LedgerLocks, send: Send, isFirst: boolean): void {
     if (this.#limitsNeeded) void send(...locks.limits)
@@ -146,6 +151,7 @@ export class WaveClaims {
         return this.#claimKeys(lane, idsAt(request, places))
       default:
         lane.isBarrier = true
+        if (of === 'queue' && lane.mayReadEarly && this.#haveWritten(lane)) return true
         if (!this.#isAloneNow(lane)) return false
         if (of === 'limits') this.#needLimits()
         return true
@@ -155,6 +161,14 @@ export class WaveClaims {
   #needLimits(): void {
     this.#limitsNeeded ||= !this.usesLimits
     this.usesLimits = true
+  }
+
+  /** Whether all lanes before this one have ended, or have written and wait for replies, which may be the last; none after it has begun. */
+  #haveWritten(lane: Lane): boolean {
+    return this.#lanes.every((each) => {
+      if (each.at < lane.at) return each.isDone || (each.isSent && each.waiting.length > 0)
+      return each === lane || !each.isStarted
+    })
   }
 
   /** Whether all lanes before this one have ended, and none after it has begun. */

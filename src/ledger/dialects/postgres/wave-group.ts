@@ -16,9 +16,11 @@ export class RunsOneByOne extends Error {}
 export class WaveGroup {
   readonly #connection: ServerConnection
   readonly #locks: LedgerLocks
-  readonly #lanes: readonly Lane[]
+  readonly #lanes: Lane[]
   readonly #claims: WaveClaims
   #flights = 0
+  /** The number of writes that were sent. */
+  #writes = 0
   #begun: Promise<unknown[]> | undefined
   /** Of the transaction, by which its outcome can be asked for later. */
   xid: string | undefined
@@ -70,10 +72,31 @@ export class WaveGroup {
 
   #advance(flight: Flight): void {
     let mayStart = true
-    for (const lane of this.#lanes) {
-      if (!lane.isDone && lane.waiting.length === 0 && (lane.isStarted || mayStart)) this.#advanceLane(lane, flight)
+    let haveEnded = true
+    for (const { at } of this.#lanes) {
+      const lane = this.#current(at, haveEnded)
+      const waits = lane.waiting.length > 0 || lane.readAfter !== undefined
+      if (!lane.isDone && !waits && (lane.isStarted || mayStart)) {
+        this.#advanceLane(lane, flight)
+        if (lane.isBarrier && !lane.isDone && lane.waiting.length > 0 && !haveEnded) lane.readAfter = this.#writes
+      }
       if (lane.isBarrier && !lane.isDone) mayStart = false
+      haveEnded &&= lane.isDone
     }
+  }
+
+  /** One that has read early begins again if the steps before it have written since, and else goes on when they have ended. */
+  #current(at: number, haveEnded: boolean): Lane {
+    const lane = this.#lanes[at] as Lane
+    if (lane.readAfter === undefined) return lane
+    if (lane.readAfter === this.#writes) {
+      if (haveEnded) lane.readAfter = undefined
+      return lane
+    }
+    const again = lane.again()
+    this.#lanes[at] = again
+    this.#claims.replace(lane, again)
+    return again
   }
 
   #advanceLane(lane: Lane, flight: Flight): void {
@@ -90,24 +113,22 @@ export class WaveGroup {
     }
     const waits = requests.some((request) => request.deferred || !this.#claims.mayRead(lane, request))
     if (waits || !this.#claims.mayNumber(lane)) return
-    for (const write of lane.draft.take()) {
-      flight.addWrite(lane, write)
-      lane.isSent = true
-    }
+    for (const write of lane.draft.take()) this.#write(lane, write, flight)
     lane.hasNumberedTasks ||= lane.createsTasks
     lane.createsTasks = false
     lane.waiting = requests
     lane.isDone = requests.length === 0
-    for (const request of requests) this.#send(lane, request, flight)
+    for (const request of requests) {
+      if (lane.draft.isUnnumbered(request)) continue
+      if (request.want === 'rows') flight.addRead(lane, request)
+      else this.#write(lane, request, flight)
+    }
   }
 
-  #send(lane: Lane, request: Request, flight: Flight): void {
-    if (lane.draft.isUnnumbered(request)) return
-    if (request.want === 'rows') flight.addRead(lane, request)
-    else {
-      flight.addWrite(lane, request)
-      lane.isSent = true
-    }
+  #write(lane: Lane, request: Request, flight: Flight): void {
+    flight.addWrite(lane, request)
+    lane.isSent = true
+    this.#writes++
   }
 
   /** The locks of this flight, before anything that depends on them. */

@@ -15,11 +15,20 @@ export class Lane {
   readonly calls = new Set<string>()
   /** By task that it has read: the parent. */
   readonly parents = new Map<string, string>()
+  readonly #step: Step
+  readonly #tx: Tx
   readonly #op: Op<unknown>
   isStarted = false
   isDone = false
   /** Reads what earlier steps may have written: it goes on when they have ended, and later steps begin when it has ended. */
   isBarrier = false
+  /**
+   * The number of writes that the group had sent when this step read what admission counts, while steps before it waited for replies. If
+   * they write more, it begins again.
+   */
+  readAfter: number | undefined
+  /** A step that has begun again waits until those before it have ended. */
+  readonly #isAgain: boolean
   /** A part of it has been sent, so it can be refused only together with the whole group. */
   isSent = false
   /** It has created tasks that are not sent: the order in which they are decides about their numbers. */
@@ -32,12 +41,26 @@ export class Lane {
   /** What the step has yielded and has no whole reply for, and the replies so far. */
   #asked: Asked | undefined
   #replies = new Map<Request, unknown>()
+  #hasAsked = false
   outcome: { ok: true; value: unknown } | { ok: false; error: unknown } | undefined
 
-  constructor({ name, decide }: Step, at: number, tx: Tx) {
-    this.name = name
+  constructor(step: Step, at: number, tx: Tx, { isAgain = false } = {}) {
+    this.name = step.name
     this.at = at
-    this.#op = decide(tx)
+    this.#isAgain = isAgain
+    this.#step = step
+    this.#tx = tx
+    this.#op = step.decide(tx)
+  }
+
+  /** Its first requests may be sent before the steps before it have ended: it has written nothing, so that it can begin again. */
+  get mayReadEarly(): boolean {
+    return !this.#isAgain && !this.#hasAsked && this.events.length === 0 && this.draft.isEmpty
+  }
+
+  /** The same step from its beginning. */
+  again(): Lane {
+    return new Lane(this.#step, this.at, this.#tx, { isAgain: true })
   }
 
   /**
@@ -86,6 +109,7 @@ export class Lane {
   /** The replies to the requests that were sent; they are no longer waited for. */
   takeReplies(): Array<readonly [Request, unknown]> {
     const replies = this.waiting.map((request) => [request, this.#replies.get(request)] as const)
+    this.#hasAsked ||= replies.length > 0
     this.waiting = []
     return replies
   }
