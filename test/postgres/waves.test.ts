@@ -158,11 +158,11 @@ const makers: Record<string, (place: Place) => Step> = {
         ],
       ],
     }),
-  admit: () =>
+  admit: ({ flag }) =>
     admit({
       ...ctx,
-      maxConcurrent: 4,
-      executors: [{ name: 'x', limit: 4, timeoutMs: undefined, named: false }],
+      maxConcurrent: flag ? 9 : 4,
+      executors: [{ name: 'x', limit: 9, timeoutMs: undefined, named: false }],
       maxCrashes: 5,
       trees: undefined,
       instance: { ...instance, leaseUntil: someTime + 1_000 },
@@ -330,6 +330,18 @@ describe.skipIf(server === undefined)('steps of one group on a PostgreSQL server
     const onServer = await serverSide()
     const property = fc.asyncProperty(groupArbitrary, (group) => compare(group, onServer))
     await fc.assert(property, { numRuns: groups, verbose: 1, ...(seed === undefined ? {} : { seed: Number(seed) }) })
+    await onServer.close()
+  })
+
+  it('an admission starts what a step before it makes ready by its last writes', async () => {
+    const onServer = await serverSide()
+    const planned = (what: string, run: Planned['run'] = 'run-a'): Planned => {
+      return { what, task: 'free', other: 'free', run, flag: true }
+    }
+    // The first admission leaves nothing ready.
+    await compare([planned('admit'), planned('settle'), planned('settle', 'run-b'), planned('admit')], onServer)
+    const tasks = await onServer.rows('task')
+    expect(tasks.find(({ id }) => id === 'later')).toMatchObject({ status: 'working' })
     await onServer.close()
   })
 
