@@ -8,7 +8,8 @@ import type { PostgresClient } from './client.ts'
 type Statement = readonly [sql: string, parameters: unknown[]]
 
 export interface LedgerLocks {
-  readonly gateShared: Statement
+  /** Begins a transaction behind the shared gate. One message to the server; its last rows are for `xidOf`. */
+  readonly beginShared: string
   readonly gateAlone: Statement
   readonly limits: Statement
   /** In order. A key is locked before it is looked for: it may not exist. */
@@ -19,9 +20,7 @@ export interface LedgerLocks {
   /** Numbers events under the lock of the sequence. */
   readonly append: string
   appendParameters(rows: string): unknown[]
-  /** What a transaction reads first, for `xidOf`. */
-  readonly begun: string
-  /** The same for steps that read whole tables: with all ways to do so. */
+  /** What a transaction behind the exclusive gate reads first, for `xidOf`. It allows all ways to read whole tables. */
   readonly begunAlone: string
 }
 
@@ -42,7 +41,7 @@ export async function locksOf(client: PostgresClient): Promise<LedgerLocks> {
   ]
   const take = 'select pg_advisory_xact_lock($1::int4, $2::int4)'
   return {
-    gateShared: ['select pg_advisory_xact_lock_shared($1::int4, $2::int4)', [applicationId, gate]],
+    beginShared: `begin; select pg_advisory_xact_lock_shared(${applicationId}, ${gate}); ${begun}`,
     gateAlone: [take, [applicationId, gate]],
     limits: [take, [applicationId, limits]],
     keys: (keys) => [`select pg_advisory_xact_lock($1::int4, h) from ${hashes}`, [keyLocks, `${schema}/`, keys]],
@@ -57,7 +56,6 @@ export async function locksOf(client: PostgresClient): Promise<LedgerLocks> {
       select e.type, e.task_id, e.at, e.instance_id, e.data
       from numbering, json_populate_recordset(null::event, $1::json) as e returning seq`,
     appendParameters: (events) => [events, applicationId, sequence],
-    begun,
     begunAlone: `${begun}, ${scans.map((scan) => `set_config('${scan}', 'on', true)`).join(', ')}`,
   }
 }

@@ -78,9 +78,11 @@ export class ServerConnection implements PostgresClient {
   ): Promise<{ rows: unknown[]; affectedRows: number; command: string }> {
     const client = this.#client
     if (client === undefined) throw new Error('the connection to the server is lost')
-    const { rows, rowCount, command } = (await (parameters === undefined
+    const result = (await (parameters === undefined
       ? client.query(sql)
-      : client.query({ ...this.#named(sql), values: parameters }))) as QueryResult
+      : client.query({ ...this.#named(sql), values: parameters }))) as QueryResult | QueryResult[]
+    // Of several statements in one text, the last counts.
+    const { rows, rowCount, command } = Array.isArray(result) ? (result.at(-1) as QueryResult) : result
     return { rows, affectedRows: rowCount ?? 0, command }
   }
 

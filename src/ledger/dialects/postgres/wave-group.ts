@@ -134,11 +134,7 @@ export class WaveGroup {
   /** The locks of this flight, before anything that depends on them. */
   #open(send: Send): void {
     const isFirst = this.#flights === 0
-    if (isFirst) {
-      void send('begin')
-      void send(...this.#locks.gateShared)
-      this.#begun = send(this.#locks.begun)
-    }
+    if (isFirst) this.#begun = send(this.#locks.beginShared)
     this.#claims.lock(this.#locks, send, isFirst)
   }
 
