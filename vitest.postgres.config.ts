@@ -61,6 +61,8 @@ export default mergeConfig(
       ),
       exclude: [...needTheFile, ...countTurns, ...needSpeed].map((file) => `test/${file}.test.ts`),
       env: {
+        // The redirection is of a module, and in a bundle there is none.
+        ERRAND_TEST_SOURCES: '1',
         NODE_OPTIONS: `--import=${pathOf('test/postgres/on-server/redirect.ts')}`,
       },
       globalSetup: ['test/postgres/on-server/global-setup.ts'],

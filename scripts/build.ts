@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { buildPage } from '../page/build.ts'
 import { bundleCode, bundleTypes } from './bundle.ts'
 import { writeSbom } from './sbom.ts'
+import { bundleTestPrograms, programsFolder } from './test-programs.ts'
 
 const root = join(import.meta.dirname, '..')
 const source = join(root, 'src')
@@ -51,6 +52,11 @@ export async function freshTypes(): Promise<void> {
 export async function setup(): Promise<void> {
   if (newestFileIn(source) > timeOf('bin.js')) await buildCode()
   if (newestFileIn(page.source) > newestFileIn(page.built)) await buildPage()
+  const sourcesOfPrograms = [source, join(root, 'test'), import.meta.dirname]
+  if (Math.max(...sourcesOfPrograms.map(newestFileIn)) > newestFileIn(programsFolder)) {
+    rmSync(programsFolder, { recursive: true, force: true })
+    await bundleTestPrograms()
+  }
 }
 
 if (import.meta.main) {

@@ -47,7 +47,8 @@ const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
 /** Our modules, those of bundled packages, and what the compiler brings along for newer syntax. */
 const inside = new RegExp(`^(?:[./]|@oxc-project/runtime/|(?:${bundledPackages.join('|')})$)`)
 
-const options: InputOptions = {
+/** What every bundle of our modules has in common. */
+export const bundling: InputOptions = {
   external: (id: string) => !inside.test(id),
   platform: 'node',
   // Node 22 knows no `await using`.
@@ -100,7 +101,7 @@ const linkMaps: Plugin = {
 
 /** Writes the modules, and a map for each that has code of its own. */
 export async function bundleCode(folder: string): Promise<OutputChunk[]> {
-  const build = await rolldown({ ...options, input: inputOf({ ...libraryEntries, ...startedEntries }) })
+  const build = await rolldown({ ...bundling, input: inputOf({ ...libraryEntries, ...startedEntries }) })
   const groups = chunks.map(([name, test], index) => ({ name, test, priority: chunks.length - index }))
   const output = await build.write({
     ...files,
@@ -134,7 +135,7 @@ const quiet = { info: () => {}, warn: () => {}, error: console.error }
 /** Writes the declarations. They are not type-checked here: `npm run types` does that. */
 export async function bundleTypes(folder: string): Promise<OutputChunk[]> {
   const build = await rolldown({
-    ...options,
+    ...bundling,
     input: inputOf(libraryEntries),
     checks: { pluginTimings: false },
     plugins: [

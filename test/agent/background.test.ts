@@ -16,6 +16,7 @@ import type { ModelMessage } from '../../src/models/step-schema.ts'
 import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'
 import { createPlace } from '../crash/child.ts'
 import { deferred, history, ledgerFile, openEngine, puppet, reached, refusalOf } from '../engine/world.ts'
+import { programOf } from '../programs.ts'
 import { type BackgroundOrders, backgroundTask } from './background-process.ts'
 import { inShort, llm, type ModelReply, said, tool } from './world.ts'
 
@@ -173,7 +174,7 @@ describe('a command in the background', () => {
 describe('the end of a background command, over a crash', () => {
   /** Starts a process with such an agent, and kills it when it reports `what`. */
   async function killedWhen(orders: BackgroundOrders, what: string): Promise<void> {
-    const program = join(import.meta.dirname, 'background-process.ts')
+    const program = programOf(import.meta.dirname, 'background-process.ts')
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, JSON.stringify(orders)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })

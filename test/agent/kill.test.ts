@@ -2,7 +2,6 @@
 // same script. The conversation is complete, no tool ran twice, and the model received what was interrupted.
 // ERRAND_TORTURE=1 kills at every write; by default at one of each kind (`onePointOfEachKind` says what that is, and
 // why it is enough; the second deaths of those that are killed twice are drawn from all points).
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -13,12 +12,13 @@ import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { createPlace, drawSeed, type Place, randomOf, twoAtATime } from '../crash/child.ts'
 import { violations } from '../crash/invariants.ts'
 import type { KillPoint } from '../crash/killing-ledger.ts'
+import { programOf } from '../programs.ts'
 import { complaintsOf, type Evidence, gather } from './kill-checks.ts'
 import { everyPoint, onePointOfEachKind, playAlone } from './kill-points.ts'
 import type { KillOrders } from './kill-process.ts'
 import { answerAll, createScenarioModel, reportTask, scenarioAbilities } from './kill-scenario.ts'
 
-const program = join(import.meta.dirname, 'kill-process.ts')
+const program = programOf(import.meta.dirname, 'kill-process.ts')
 const torture = process.env['ERRAND_TORTURE'] === '1'
 
 /** The scenario in a process of its own, to its end or to its death. */

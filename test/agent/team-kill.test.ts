@@ -2,7 +2,6 @@
 // continues. Each worker was one agent in one stint, each thing it did was observed once, each end was written once,
 // and durable facts are known. The same holds for two engines side by side. ERRAND_TORTURE=1 kills at every write; by
 // default at one of each kind.
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -11,13 +10,14 @@ import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createPlace, type Place, twoAtATime } from '../crash/child.ts'
 import { violations } from '../crash/invariants.ts'
 import type { KillPoint } from '../crash/killing-ledger.ts'
+import { programOf } from '../programs.ts'
 import { everyPoint, onePointOfEachKind, playAlone } from './kill-points.ts'
 import { gatherTeam, teamComplaints } from './team-checks.ts'
 import { forgettingEnds } from './team-faults.ts'
 import type { TeamKillOrders } from './team-kill-process.ts'
 import { playTeamScenario, scenarioOptions } from './team-scenario.ts'
 
-const program = join(import.meta.dirname, 'team-kill-process.ts')
+const program = programOf(import.meta.dirname, 'team-kill-process.ts')
 const torture = process.env['ERRAND_TORTURE'] === '1'
 
 const play = (place: Place, orders: Omit<TeamKillOrders, 'ledger' | 'effects'> = {}) =>

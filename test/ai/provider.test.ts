@@ -11,6 +11,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { durable } from '../../src/ai/durable.ts'
 import type { Run } from '../../src/api/executor.ts'
 import { ledgerFile } from '../engine/world.ts'
+import { programOf } from '../programs.ts'
 import type { ChatOrders } from './chat-process.ts'
 import { type ChatTurn, type ModelServer, startModelServer } from './model-server.ts'
 import { answerOf, runOnce, seenTwice, textOf } from './world.ts'
@@ -38,7 +39,7 @@ function chatPlace(server: ModelServer, rest: Pick<ChatOrders, 'streams' | 'onIn
   writeFileSync(effects, '')
   const start = (more: Partial<ChatOrders> = {}) => {
     const orders: ChatOrders = { ledger, effects, baseURL: server.baseURL, ...rest, ...more }
-    const script = join(import.meta.dirname, 'chat-process.ts')
+    const script = programOf(import.meta.dirname, 'chat-process.ts')
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, JSON.stringify(orders)])
     const exited = once(child, 'exit')
     let complaints = ''

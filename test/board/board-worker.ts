@@ -68,7 +68,7 @@ export async function workOff(ledger: string, as: string, total: number): Promis
   return report
 }
 
-if (process.argv[1] === import.meta.filename) {
+if (import.meta.main) {
   const [ledger, as, total] = process.argv.slice(2) as [string, string, string]
   const go = once(process.stdin, 'data')
   process.stdout.write('"ready"\n')

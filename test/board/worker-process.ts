@@ -1,7 +1,7 @@
 // Starts members of a team in processes of their own; all are ready before the first begins.
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { programOf } from '../programs.ts'
 import type { WorkReport } from './board-worker.ts'
 
 export interface Worker {
@@ -12,7 +12,7 @@ export interface Worker {
 }
 
 export function startWorker(ledger: string, as: string, total: number): Worker {
-  const script = join(import.meta.dirname, 'board-worker.ts')
+  const script = programOf(import.meta.dirname, 'board-worker.ts')
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ledger, as, String(total)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })

@@ -8,10 +8,11 @@ import { onTestFinished } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
+import { programOf } from '../programs.ts'
 import type { ProcessOptions } from './engine-process.ts'
 import { crashExecutors, type Effect } from './executors.ts'
 
-const script = join(import.meta.dirname, 'engine-process.ts')
+const script = programOf(import.meta.dirname, 'engine-process.ts')
 
 export interface Place {
   folder: string

@@ -1,10 +1,10 @@
 // Many processes on one board: each task is claimed once, none is left, and no claim is refused because the ledger is busy.
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import Database from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
+import { programOf } from '../programs.ts'
 import { createPlace } from './child.ts'
 import type { ClaimReport } from './claim-process.ts'
 import { violations } from './invariants.ts'
@@ -14,7 +14,7 @@ const processes = 8
 
 /** Starts a process that waits for `go`, claims tasks until none is left, and reports. */
 function startClaimer(ledger: string, owner: string) {
-  const script = join(import.meta.dirname, 'claim-process.ts')
+  const script = programOf(import.meta.dirname, 'claim-process.ts')
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ledger, owner], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })

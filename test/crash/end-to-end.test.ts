@@ -2,19 +2,19 @@
 // paused. Processes are killed where something could be lost or repeated: before, in and after a call, while a task is paused, and during
 // consolidation. In the end every effect has happened as often as promised, and memory is as if no process had been killed.
 // ERRAND_TORTURE=1 also kills at every write; by default at a few that a seed selects.
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { everyPoint, type Point, playAlone } from '../agent/kill-points.ts'
 import { history } from '../engine/world.ts'
+import { programOf } from '../programs.ts'
 import { createPlace, drawSeed, type Place, randomOf, twoAtATime } from './child.ts'
 import { complaintsOf, rowsOf } from './end-to-end-checks.ts'
 import type { ScenarioKill, ScenarioProcessOptions } from './end-to-end-process.ts'
 import { type Played, playScenario, scenarioOptions } from './end-to-end-scenario.ts'
 
-const program = join(import.meta.dirname, 'end-to-end-process.ts')
+const program = programOf(import.meta.dirname, 'end-to-end-process.ts')
 const torture = process.env['ERRAND_TORTURE'] === '1'
 
 const play = (place: Place, options: Omit<ScenarioProcessOptions, 'ledger' | 'effects'> = {}) =>

@@ -1,7 +1,6 @@
 // An engine that hangs: its process is stopped during a run for longer than its lease. Another engine takes the run over in time, there is
 // one outcome, and when the first engine wakes its run has ended, and it runs other tasks.
 import { execFileSync, spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -10,6 +9,7 @@ import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import { programOf } from '../programs.ts'
 import { createPlace, type Line, type Place } from './child.ts'
 import { violations } from './invariants.ts'
 
@@ -19,7 +19,7 @@ const checkEveryMs = 200
 
 /** Starts an engine in a process of its own, which can be stopped. */
 function startProcess(place: Place, itsLeaseMs: number) {
-  const script = join(import.meta.dirname, 'hung-process.ts')
+  const script = programOf(import.meta.dirname, 'hung-process.ts')
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', script, place.ledger, String(itsLeaseMs)],

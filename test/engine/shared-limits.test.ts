@@ -3,9 +3,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Task } from '../../src/entities/task.ts'
+import { programOf } from '../programs.ts'
 import { deferred, ledgerFile, openEngine, puppet, refusalOf, turns } from './world.ts'
 
 /** Counts the open runs, over all engines with this executor. */
@@ -210,7 +210,7 @@ function maxOpen(effects: string): number {
 }
 
 function startProcess(ledger: string, effects: string) {
-  const script = join(import.meta.dirname, '../crash/limits-process.ts')
+  const script = programOf(import.meta.dirname, '../crash/limits-process.ts')
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ledger, effects], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })

@@ -1,7 +1,6 @@
 // Crashes at every write: whenever the process dies or the ledger fails during a consolidation, the final state is as if it had run once.
 import { execFile } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
@@ -11,12 +10,13 @@ import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { twoAtATime } from '../crash/child.ts'
 import type { KillPoint } from '../crash/killing-ledger.ts'
 import { ledgerFile } from '../engine/world.ts'
+import { programOf } from '../programs.ts'
 import { complaints } from './invariants.ts'
 import { fill, levels } from './kill-story.ts'
 import { inOrder, openMemory, type Tables, tablesOf, tampered } from './world.ts'
 
 const run = promisify(execFile)
-const script = join(import.meta.dirname, 'kill-process.ts')
+const script = programOf(import.meta.dirname, 'kill-process.ts')
 
 /** Everything that is compared: all but the history of runs, which has a row for each attempt. */
 const outcome = (tables: Tables) => inOrder({ ...tables, runs: [] })

@@ -1,15 +1,15 @@
 // How a ledger on a PostgreSQL server is created, migrated and refused.
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { ledgerVersion } from '../../src/ledger/migrations/migrations.ts'
 import { openLedger, taskRow } from '../../src/testing/index.ts'
+import { programOf } from '../programs.ts'
 import { createDatabase, type TestServer, testServer } from './server.ts'
 
 const server = (await testServer()) as TestServer
-const opener = fileURLToPath(new URL('./opening-process.ts', import.meta.url))
+const opener = programOf(import.meta.dirname, 'opening-process.ts')
 
 async function withClient<R>(url: string, use: (client: pg.Client) => Promise<R>): Promise<R> {
   const client = new pg.Client({ connectionString: url })

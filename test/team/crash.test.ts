@@ -2,7 +2,6 @@
 // without interruption. Method: the ledger fails at the n-th statement of the step, for every n, and the rows are compared; for some n the
 // process is killed. A planted fault, two steps instead of one, is detected by the same comparison.
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -10,6 +9,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { twoAtATime } from '../crash/child.ts'
 import { ledgerFile } from '../engine/world.ts'
+import { programOf } from '../programs.ts'
 import { failingLedger } from './failing-ledger.ts'
 import { completeAda, completeAll, playStory } from './story.ts'
 import { allRows, type Json } from './world.ts'
@@ -107,7 +107,7 @@ describe('The end of an agent, and of its task', () => {
 })
 
 async function killedIn(file: string, step: string, after: number): Promise<string | null> {
-  const script = join(import.meta.dirname, 'mortal-process.ts')
+  const script = programOf(import.meta.dirname, 'mortal-process.ts')
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, file, step, String(after)], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })

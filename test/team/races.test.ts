@@ -1,12 +1,12 @@
 // Several processes on one ledger: each agent and task is completed once; the others receive a refusal or the same outcome.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { codeOf } from '../board/world.ts'
 import { ledgerFile } from '../engine/world.ts'
+import { programOf } from '../programs.ts'
 import { completeAda, completeAll, playStory } from './story.ts'
 import { allRows, joins, openTeams, openWithRows, teamTask } from './world.ts'
 
@@ -83,7 +83,7 @@ describe('Three processes', () => {
 })
 
 async function raced(file: string, taskIds: readonly string[]): Promise<Array<Record<string, string[]>>> {
-  const script = join(import.meta.dirname, 'race-process.ts')
+  const script = programOf(import.meta.dirname, 'race-process.ts')
   const racers = [1, 2, 3].map(() => {
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, file, ...taskIds], {
       stdio: ['pipe', 'pipe', 'inherit'],

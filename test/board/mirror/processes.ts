@@ -1,13 +1,13 @@
 // Mirrors and editors in processes of their own: started with their orders, read line by line, and always ended.
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
+import { programOf } from '../../programs.ts'
 
 export type Line = Record<string, any>
 
 export function startProcess(script: string, orders: object) {
-  const path = join(import.meta.dirname, script)
+  const path = programOf(import.meta.dirname, script)
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', path, JSON.stringify(orders)], {
     stdio: ['pipe', 'pipe', 'pipe'],
   })

@@ -1,9 +1,9 @@
 // Members in processes of their own: of several that claim one task exactly one gets it, and a killed one loses it.
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ledgerFile, openEngine, reached } from '../../engine/world.ts'
+import { programOf } from '../../programs.ts'
 import type { RaceReport } from './claim-racer.ts'
 import { createAll } from './world.ts'
 
@@ -12,7 +12,7 @@ const tasks = 40
 
 /** A member that waits for `go`. */
 function startMember(how: 'race' | 'hold', ledger: string, as: string, count: number) {
-  const script = join(import.meta.dirname, 'claim-racer.ts')
+  const script = programOf(import.meta.dirname, 'claim-racer.ts')
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', script, how, ledger, as, `${count}`],

@@ -1,8 +1,8 @@
 // Child processes that open a ledger. They read commands from stdin and report on stdout.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { programOf } from '../../programs.ts'
 
 export interface Child {
   readonly process: ChildProcess
@@ -19,7 +19,7 @@ export interface Child {
 
 /** Starts `child-engine.ts` on a ledger. */
 export function startChild(...parameters: string[]): Child {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'child-engine.ts'), ...parameters], {
+  const child = spawn(process.execPath, [programOf(import.meta.dirname, 'child-engine.ts'), ...parameters], {
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const lines: string[] = []

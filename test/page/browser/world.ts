@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { installChromium } from '../../../scripts/install-chromium.ts'
+import { programOf } from '../../programs.ts'
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
@@ -46,7 +47,7 @@ export class ServedLedger {
 
   async start(): Promise<void> {
     const port = this.url === '' ? '0' : new URL(this.url).port
-    this.#process = fork(join(import.meta.dirname, 'server.ts'), [this.#ledger, port, token, readersToken], {
+    this.#process = fork(programOf(import.meta.dirname, 'server.ts'), [this.#ledger, port, token, readersToken], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     const [{ url }] = (await once(this.#process, 'message')) as [{ url: string }]

@@ -1,6 +1,5 @@
 // What the tests of the MCP surface share: the real clients of both eras of the protocol behind one interface, and hand-written requests
 // that no client sends.
-import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernHttp } from '@modelcontextprotocol/client'
 import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/client/stdio'
@@ -14,6 +13,7 @@ import {
   type ServedEngine,
   serveMcpStdio,
 } from '../../../src/surfaces/mcp/index.ts'
+import { programOf } from '../../programs.ts'
 import { allTools } from './all-tools.ts'
 
 export const token = 'a-token-that-is-long-enough-for-a-test'
@@ -61,7 +61,7 @@ export async function connectHttp(era: Era, url: string, headers: Record<string,
   return face(client)
 }
 
-export const serverScript = join(import.meta.dirname, 'stdio-server.ts')
+export const serverScript = programOf(import.meta.dirname, 'stdio-server.ts')
 
 /** For tests that start processes, which are slow on a busy machine: the modern client starts two for each connection. */
 export const withProcesses = { timeout: 60_000 }

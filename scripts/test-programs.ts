@@ -1,0 +1,70 @@
+// Bundles the programs that tests start as processes of their own. As they are written, each start reads and strips some two hundred modules,
+// which is more than half of its work, and a process that is killed keeps nothing of it for the next. The bundle is the same code.
+
+import { dirname, join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Plugin, rolldown } from 'rolldown'
+import { bundling } from './bundle.ts'
+
+const root = join(import.meta.dirname, '..')
+
+/** Not in dist, which is what is published. From here too, packages are those of node_modules. */
+export const programsFolder = join(root, 'node_modules/.cache/test-programs')
+
+/** Paths in test, without their ending. */
+export const testPrograms = [
+  'agent/background-process',
+  'agent/kill-process',
+  'agent/team-kill-process',
+  'ai/chat-process',
+  'board/board-worker',
+  'board/mirror/editor-process',
+  'board/mirror/mirror-process',
+  'board/mirror/worker-process',
+  'board/team/claim-racer',
+  'crash/claim-process',
+  'crash/end-to-end-process',
+  'crash/engine-process',
+  'crash/hung-process',
+  'crash/limits-process',
+  'ledger/sqlite/child-engine',
+  'memory/kill-process',
+  'page/browser/server',
+  'postgres/opening-process',
+  'surfaces/mcp/stdio-server',
+  'team/mortal-process',
+  'team/race-process',
+]
+
+/** Modules keep the place of their source: beside it are the files and workers that they look for. */
+const keepPlaces: Plugin = {
+  name: 'keep-places',
+  transform: {
+    filter: { code: /\bimport\.meta\.(?:url|dirname|filename)\b/ },
+    handler(code, id) {
+      const places: Record<string, string> = { url: pathToFileURL(id).href, dirname: dirname(id), filename: id }
+      return code.replace(/\bimport\.meta\.(url|dirname|filename)\b/g, (_, place: string) =>
+        JSON.stringify(places[place]),
+      )
+    },
+  },
+}
+
+export async function bundleTestPrograms(): Promise<void> {
+  const build = await rolldown({
+    ...bundling,
+    input: Object.fromEntries(testPrograms.map((name) => [name, join(root, 'test', `${name}.ts`)])),
+    plugins: [keepPlaces],
+    // Every module of a program is evaluated, as without the bundle.
+    treeshake: { moduleSideEffects: true },
+  })
+  await build.write({ dir: programsFolder, entryFileNames: '[name].mjs', chunkFileNames: 'chunks/[name].mjs' })
+  await build.close()
+}
+
+/** The bundle of a program, given as the path of its source. */
+export function bundledProgram(source: string): string {
+  const name = relative(join(root, 'test'), source).replace(/\.ts$/, '')
+  if (!testPrograms.includes(name)) throw new Error(`scripts/test-programs.ts does not name ${name}.`)
+  return join(programsFolder, `${name}.mjs`)
+}
