@@ -1,10 +1,8 @@
 // Runs `errand` in a pseudo-terminal with its own process, and emulates the screen.
-import { fileURLToPath } from 'node:url'
 import { type IPty, spawn } from '@lydell/node-pty'
 import { onTestFinished } from 'vitest'
+import { binFile } from '../cli/workplace.ts'
 import { TerminalScreen } from './terminal-screen.ts'
-
-const binFile = fileURLToPath(new URL('../../../src/surfaces/cli/bin.ts', import.meta.url))
 
 export const keys = {
   ctrlC: '\u0003',
