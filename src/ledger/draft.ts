@@ -1,4 +1,4 @@
-// The draft of a step: its writes are kept until it ends, or until it reads something else than a row by its id. A record that it has read
+// The draft of a step: its writes are kept until it ends, or until it reads something else than a row by its id, or several rows at once. A record that it has read
 // or written is answered from here, as the database would return it. A step that is refused before it wrote to the database only loses its
 // draft.
 import type { Op } from './op.ts'
@@ -30,7 +30,7 @@ export function* drafted<R>(op: Op<R>): Generator<Request, R, unknown> {
     try {
       if (isSeveral(asked)) reply = yield* readSeveral(asked, draft)
       else if (asked.deferred) draft.add(asked)
-      else reply = draft.answer(asked) ?? (yield* run(asked, draft))
+      else reply = draft.answer(asked) ?? (yield* read(asked, draft))
     } catch (error) {
       next = op.throw(error)
       continue
@@ -41,11 +41,13 @@ export function* drafted<R>(op: Op<R>): Generator<Request, R, unknown> {
   return next.value
 }
 
-function* run(request: Request, draft: Draft): Generator<Request, unknown, unknown> {
-  yield* flush(draft)
-  // A new record is known once it was written.
-  const known = draft.answer(request)
-  if (known !== undefined) return known
+function* read(request: Request, draft: Draft): Generator<Request, unknown, unknown> {
+  if (!draft.isEmpty) {
+    yield* flush(draft)
+    // A new record is known once it was written.
+    const known = draft.answer(request)
+    if (known !== undefined) return known
+  }
   const reply = yield request
   draft.noteReply(request, reply)
   return reply

@@ -124,36 +124,32 @@ function* startRun(tx: Tx, task: TaskRecord, request: AdmitRequest): Op<TaskReco
  */
 function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
   const room = yield* loadRoom(tx, request)
-  const found = yield* all(request.executors.map((executor) => loadHeadsOf(tx, executor, room, request)))
-  const solitary = found.find((each) => each.solitary !== undefined)?.solitary
-  return { heads: solitary === undefined ? found.flatMap(({ heads }) => heads) : [solitary], room }
+  const executors = room.kinds.any ? request.executors.filter(({ name }) => slotsOf(name, room) > 0) : []
+  if (room.isEmpty && room.kinds.suspects) {
+    // A task that died `maxCrashes` times beside others runs alone, as soon as nothing runs here: then the next death of its engine is
+    // attributed to it.
+    const found = yield* all(executors.map((each) => loadSuspects(tx, each, request.maxCrashes, room, request)))
+    const [solitary] = found.flat()
+    if (solitary !== undefined) return { heads: [solitary], room }
+  }
+  return { heads: (yield* all(executors.map((each) => loadHeadsOf(tx, each, room, request)))).flat(), room }
 }
 
-/**
- * `solitary`: a task that died `maxCrashes` times beside others. It runs alone, as soon as nothing runs here: then the next death of its
- * engine is attributed to it.
- */
-function* loadHeadsOf(
-  tx: Reads,
-  executor: AdmittedExecutor,
-  room: Room,
-  request: AdmitRequest,
-): Op<{ heads: TaskRecord[]; solitary?: TaskRecord | undefined }> {
+const slotsOf = (executor: string, { total, perExecutor }: Room): number =>
+  Math.min(total, perExecutor.get(executor) as number)
+
+function* loadHeadsOf(tx: Reads, executor: AdmittedExecutor, room: Room, request: AdmitRequest): Op<TaskRecord[]> {
   const { name } = executor
   const { maxCrashes } = request
   const { kinds } = room
-  const limit = Math.min(room.total, room.perExecutor.get(name) as number)
-  if (limit <= 0 || !kinds.any) return { heads: [] }
+  const slots = slotsOf(name, room)
   const suspicious = suspectFrom(maxCrashes)
-  const suspectsOf = (crashes: number, isWanted: boolean): Op<TaskRecord[]> =>
-    isWanted && kinds.suspects ? loadSuspects(tx, executor, crashes, room, request) : none()
-  const [[solitary], inNoLane, inLanes, suspects] = yield* all([
-    suspectsOf(maxCrashes, room.isEmpty),
-    tx.task.ready(name, '', limit, suspicious, filterOf(executor, request)),
-    kinds.inLanes ? loadLaneHeads(tx, executor, limit, room, request) : none(),
-    suspectsOf(suspicious, room.suspects > 0),
+  const [inNoLane, inLanes, suspects] = yield* all([
+    tx.task.ready(name, '', slots, suspicious, filterOf(executor, request)),
+    kinds.inLanes ? loadLaneHeads(tx, executor, slots, room, request) : none(),
+    kinds.suspects && room.suspects > 0 ? loadSuspects(tx, executor, suspicious, room, request) : none(),
   ])
-  return { heads: [...inNoLane, ...inLanes, ...suspects.filter(({ crashes }) => crashes < maxCrashes)], solitary }
+  return [...inNoLane, ...inLanes, ...suspects.filter(({ crashes }) => crashes < maxCrashes)]
 }
 
 function* none(): Op<TaskRecord[]> {

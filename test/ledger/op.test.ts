@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { all, type Op } from '../../src/ledger/op.ts'
 
-/** Asks for each of these in turn, and returns the replies. */
-function* asking(...requests: string[]): Op<string[]> {
+const read = (name: string) => ({ want: 'rows', name })
+
+/** Reads each of these in turn, and returns the replies. */
+function* asking(...names: string[]): Op<string[]> {
   const replies: string[] = []
-  for (const request of requests) replies.push((yield request) as string)
+  for (const name of names) replies.push((yield read(name)) as string)
   return replies
 }
 
@@ -13,9 +15,9 @@ function run<R>(op: Op<R>): { turns: unknown[]; result: R } {
   const turns: unknown[] = []
   let next = op.next()
   while (!next.done) {
-    turns.push(next.value)
-    const reply = (request: unknown): string => `reply to ${String(request)}`
-    next = op.next(Array.isArray(next.value) ? next.value.map(reply) : reply(next.value))
+    const asked = next.value as Array<{ name: string }>
+    turns.push(asked.map(({ name }) => name))
+    next = op.next(asked.map(({ name }) => `reply to ${name}`))
   }
   return { turns, result: next.value }
 }
@@ -43,6 +45,13 @@ describe('all', () => {
         ['reply to c1'],
       ],
     })
+  })
+
+  it('all refuses an operation that writes', () => {
+    function* writing(): Op<void> {
+      yield { want: 'changes', deferred: true }
+    }
+    expect(() => run(all([asking('a1'), writing()]))).toThrow(new TypeError('all() runs reads only'))
   })
 
   it('all of no operations asks for nothing', () => {

@@ -42,11 +42,12 @@ export function createReadyTasks(compiler: StatementCompiler, selectById: Statem
   const statements = readyStatements(compiler)
   const { selectReady, selectSuspects, countInLane } = statements
   // In the order of the partial index of each kind, so that its first entry is read.
-  const firstOf = (kind: string) =>
-    sql.raw(`(select 1 from task where ready = 1${kind} order by executor asc, priority desc, seq asc limit 1)`)
   const selectKinds = compiler.prepareText(
-    () => sql`select exists (select 1 from task where ready = 1) as found,
-      ${firstOf(" and lane <> ''")} as in_lanes, ${firstOf(' and crashes > 0')} as suspects`,
+    () => sql`select exists (select 1 from task where ready = 1) as found, (
+        select 1 from task where ready = 1 and lane <> '' order by executor asc, priority desc, seq asc limit 1
+      ) as in_lanes, (
+        select 1 from task where ready = 1 and crashes > 0 order by executor asc, priority desc, seq asc limit 1
+      ) as suspects`,
   )
   const { countReady, countBehindRuns, countClaimable } = queueCounts(compiler)
   const queues = new ReadyQueues(statements, selectById)
@@ -59,11 +60,15 @@ export function createReadyTasks(compiler: StatementCompiler, selectById: Statem
       return { any: Boolean(kinds.found), inLanes: Boolean(kinds.in_lanes), suspects: Boolean(kinds.suspects) }
     },
     *anyReady(executors, named = [], trees) {
-      const found = yield* all([
-        ...executors.map((executor) => queues.isAnyReady(executor, { trees })),
-        ...named.map((executor) => queues.isAnyReady(executor, { named: true, trees })),
-      ])
-      return found.includes(true)
+      const asked = [
+        ...executors.map((executor) => ({ executor, named: 0 })),
+        ...named.map((executor) => ({ executor, named: 1 })),
+      ]
+      const first = yield* all(asked.map((holes) => queues.firstReady(holes)))
+      for (const [at, holes] of asked.entries()) {
+        if (yield* queues.isAnyReady(holes, first[at] as Array<{ id: string }>, trees)) return true
+      }
+      return false
     },
     lanes: (executor, max, only = {}) => queues.lanes(executor, max, only),
     openInLane: (lane) => numberOf(countInLane, { lane }),
@@ -101,9 +106,16 @@ class ReadyQueues {
     return [...new Set(inTrees)].slice(0, max)
   }
 
-  *isAnyReady(executor: string, { named = false, trees }: ReadyFilter): Op<boolean> {
-    const holes = { executor, named: Number(named) }
-    const first = yield* rows<{ id: string }>(this.#statements.selectAnyReady.all, holes)
+  /** The first ready task of any tree; the list is empty if there is none. */
+  firstReady(holes: { executor: string; named: number }): Op<Array<{ id: string }>> {
+    return rows<{ id: string }>(this.#statements.selectAnyReady.all, holes)
+  }
+
+  *isAnyReady(
+    holes: { executor: string; named: number },
+    first: Array<{ id: string }>,
+    trees: Trees | undefined,
+  ): Op<boolean> {
     const own = yield* this.#headsIn(trees, first, 1)
     return (
       (own ?? (yield* rows(this.#statements.selectAnyReady.inTrees, { ...holes, ...treeHoles(trees as Trees) })))

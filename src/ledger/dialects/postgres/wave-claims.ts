@@ -135,8 +135,13 @@ export class WaveClaims {
     )
   }
 
-  /** Whether a request may be sent now. */
-  mayRead(lane: Lane, request: Request): boolean {
+  /** Whether all of these requests may be sent now. Names are claimed for all of them, or for none. */
+  mayRead(lane: Lane, requests: readonly Request[]): boolean {
+    if (requests.length > 1 && !this.#areFree(lane, requests.flatMap(namesOf))) return false
+    return requests.every((request) => this.#mayRead(lane, request))
+  }
+
+  #mayRead(lane: Lane, request: Request): boolean {
     const { of, places } = concernOf(request.statement)
     switch (of) {
       case 'all':
@@ -151,7 +156,7 @@ export class WaveClaims {
         return this.#claimKeys(lane, idsAt(request, places))
       default:
         lane.isBarrier = true
-        if (of === 'queue' && lane.mayReadEarly && this.#haveWritten(lane)) return true
+        if (of === 'queue' && lane.mayReadEarly && this.#mayReadBeside(lane)) return true
         if (!this.#isAloneNow(lane)) return false
         if (of === 'limits') this.#needLimits()
         return true
@@ -164,7 +169,7 @@ export class WaveClaims {
   }
 
   /** Whether all lanes before this one have ended, or have written and wait for replies, which may be the last; none after it has begun. */
-  #haveWritten(lane: Lane): boolean {
+  #mayReadBeside(lane: Lane): boolean {
     return this.#lanes.every((each) => {
       if (each.at < lane.at) return each.isDone || (each.isSent && each.waiting.length > 0)
       return each === lane || !each.isStarted
@@ -214,13 +219,18 @@ export class WaveClaims {
   }
 
   #own(lane: Lane, names: readonly string[]): boolean {
+    if (!this.#areFree(lane, names)) return false
+    for (const name of names) this.#owners.set(name, lane)
+    return true
+  }
+
+  #areFree(lane: Lane, names: readonly string[]): boolean {
     for (const name of names) {
       const owner = this.#owners.get(name)
       if (owner === undefined || owner === lane) continue
       if (owner.at > lane.at) throw new OutOfOrder(owner.at)
       if (!owner.isDone) return false
     }
-    for (const name of names) this.#owners.set(name, lane)
     return true
   }
 
@@ -247,3 +257,10 @@ export class WaveClaims {
 }
 
 const keyPrefix = 'key:'
+
+/** The tasks and keys that a read names. */
+function namesOf(request: Request): string[] {
+  const { of, places = [] } = concernOf(request.statement)
+  if (of === 'keys') return idsAt(request, places).map((key) => keyPrefix + key)
+  return of === 'tasks' ? idsAt(request, places) : []
+}

@@ -1,4 +1,4 @@
-// A group of steps in one transaction, beside the groups of other processes. The steps go in waves: one flight serves the next request of each
+// A group of steps in one transaction, beside the groups of other processes. The steps go in waves: one flight serves the next requests of each
 // of them. Each is judged on rows that the transaction has locked, and the result is that of the steps one after the other (wave-claims.ts).
 import type { CommittedGroup, QueuedStep, StepOutcome } from '../../group-commit.ts'
 import type { NewEvent, Tx } from '../../ledger.ts'
@@ -74,7 +74,7 @@ export class WaveGroup {
     let mayStart = true
     let haveEnded = true
     for (const { at } of this.#lanes) {
-      const lane = this.#current(at, haveEnded)
+      const lane = this.#resumed(at, haveEnded)
       const waits = lane.waiting.length > 0 || lane.readAfter !== undefined
       if (!lane.isDone && !waits && (lane.isStarted || mayStart)) {
         this.#advanceLane(lane, flight)
@@ -86,7 +86,7 @@ export class WaveGroup {
   }
 
   /** One that has read early begins again if the steps before it have written since, and else goes on when they have ended. */
-  #current(at: number, haveEnded: boolean): Lane {
+  #resumed(at: number, haveEnded: boolean): Lane {
     const lane = this.#lanes[at] as Lane
     if (lane.readAfter === undefined) return lane
     if (lane.readAfter === this.#writes) {
@@ -111,7 +111,8 @@ export class WaveGroup {
       lane.isDone = true
       return
     }
-    const waits = requests.some((request) => request.deferred || !this.#claims.mayRead(lane, request))
+    // A deferred write that may not be kept yet, or rows of a step before it.
+    const waits = requests.some(({ deferred }) => deferred) || !this.#claims.mayRead(lane, requests)
     if (waits || !this.#claims.mayNumber(lane)) return
     for (const write of lane.draft.take()) this.#write(lane, write, flight)
     lane.hasNumberedTasks ||= lane.createsTasks

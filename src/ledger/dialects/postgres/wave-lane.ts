@@ -20,7 +20,10 @@ export class Lane {
   readonly #op: Op<unknown>
   isStarted = false
   isDone = false
-  /** Reads what earlier steps may have written: it goes on when they have ended, and later steps begin when it has ended. */
+  /**
+   * Reads what earlier steps may have written: it waits until they have ended (or nearly, see `readAfter`), and later steps begin when it
+   * has ended.
+   */
   isBarrier = false
   /**
    * The number of writes that the group had sent when this step read what admission counts, while steps before it waited for replies. If
@@ -103,7 +106,7 @@ export class Lane {
   }
 
   noteReply(request: Request, reply: unknown): void {
-    if (this.waiting.includes(request)) this.#replies.set(request, reply)
+    if (!request.deferred) this.#replies.set(request, reply)
   }
 
   /** The replies to the requests that were sent; they are no longer waited for. */
