@@ -71,7 +71,9 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
   const plansRoot = parsed.plans === undefined ? null : new PlansRoot(parsed.plans.root)
   /** Whether the abilities of the engine are on its bus: before that no program can have registered a model there. */
   let isRegistered = false
-  const agents = createAgents(parsed, () => (isRegistered || isShared) && hasUserAbility(runBus, 'model:llm'))
+  /** Asks the bus only once something is registered: the question alone would make all the abilities of the engine. */
+  const isUsers = (abilityId: string): boolean => (isRegistered || isShared) && hasUserAbility(runBus, abilityId)
+  const agents = createAgents(parsed, () => isUsers('model:llm'))
   const { executors } = agents
   requireExecutors(Object.keys(parsed.limits), [...executors.keys()], 'limits')
   const redaction = redactionBy(parsed.redact)
@@ -176,7 +178,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
       reclaim: reclaimProcesses,
       readTask: runs?.readTask ?? ((tx, { id }) => viewOf(tx, id)),
-      memoryAccepts: (id) => hasUserAbility(runBus, id) || (memory.archive && runBus.has(id)),
+      memoryAccepts: (id) => isUsers(id) || (memory.archive && runBus.has(id)),
       teamWork: {
         completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
         closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),

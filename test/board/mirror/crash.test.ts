@@ -115,18 +115,26 @@ describe('A mirror that dies', () => {
   }, 120_000)
 
   it('the crash test detects a planted mirror that writes in place and tears a file', async () => {
-    let torn = 0
-    for (let dieAt = 20; dieAt < 60 && torn === 0; dieAt++) {
+    const dies = async (dieAt?: number) => {
       const place = await createPlace()
       await place.disturb(place.inPlace)
-      const mirror = startMirror({ ...placeOf(place), once: true, dieAt, fault: 'in place' })
+      const orders = { ...placeOf(place), once: true, fault: 'in place' } as const
+      const mirror = startMirror(dieAt === undefined ? orders : { ...orders, dieAt })
       await mirror.exited
+      await place.world.engine.close()
+      return { place, mirror }
+    }
+    const measured = (await dies()).mirror.lines.find((line) => 'halves' in line)
+    const halves = measured?.['halves'] as number[]
+    expect(halves.length).toBeGreaterThan(0)
+    let torn = 0
+    for (let dieAt = halves.shift(); dieAt !== undefined && torn === 0; dieAt = halves.shift()) {
+      const { place } = await dies(dieAt)
       try {
         requireWhole(place)
       } catch {
         torn++
       }
-      await place.world.engine.close()
     }
     expect(torn).toBe(1)
   }, 60_000)

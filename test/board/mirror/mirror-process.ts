@@ -28,6 +28,13 @@ function count(): void {
   if (++operations === orders.dieAt) process.kill(process.pid, 'SIGKILL')
 }
 
+/** The operations before which a file contained half of its text. */
+const halves: number[] = []
+function countHalf(): void {
+  count()
+  halves.push(operations)
+}
+
 function mortal(files: FolderFiles): FolderFiles {
   const counted: Record<string, (...given: never[]) => unknown> = {}
   for (const [name, operation] of Object.entries(files)) {
@@ -52,7 +59,7 @@ const mirror = await openMirror(
     pollMs: orders.pollMs ?? 1_000,
     onReport: (report) => send({ report }),
   },
-  (dir) => mortal(plantInFiles(createFolderFiles(dir), dir, orders.fault, count)),
+  (dir) => mortal(plantInFiles(createFolderFiles(dir), dir, orders.fault, countHalf)),
 )
 send({ ready: true })
 if (orders.twice) {
@@ -63,5 +70,5 @@ if (orders.twice) {
 send({ report: await mirror.sync() })
 await mirror.close()
 await engine.close()
-send({ operations })
+send({ operations, halves })
 process.stdin.destroy()
