@@ -345,6 +345,27 @@ describe.skipIf(server === undefined)('steps of one group on a PostgreSQL server
     await onServer.close()
   })
 
+  it('a creation takes three flights together with its admission, and so does the end of a run', async () => {
+    const onServer = await serverSide()
+    await onServer.ledger.step({ name: 'instance', decide: (tx) => tx.instance.insert(instance) })
+    const flight = vi.spyOn(ServerConnection.prototype, 'flight')
+    const flightsOf = async (...steps: Step[]): Promise<number> => {
+      flight.mockClear()
+      await Promise.all(steps.map((step) => onServer.ledger.step(step)))
+      return flight.mock.calls.length
+    }
+    const place: Place = { at: 0, task: 'free', other: 'free', run: 'run-a', flag: true }
+    const admission = (makers['admit'] as (place: Place) => Step)(place)
+    const creation = create({ ...ctx, treeLimits, trees: [[draft('new', { executor: 'x' })]] })
+    expect(await flightsOf(creation, admission)).toBe(3)
+    const outcome = { kind: 'returned', result: null } as const
+    const rest = { retry: { ...retryPolicy, on: [] }, chance: 0, diverged: [], journaled: false, readThrough: null }
+    expect(await flightsOf(settleRun({ ...ctx, taskId: 'new', run: 1, outcome, ...rest }), admission)).toBe(3)
+    expect(await onServer.rows('task')).toMatchObject([{ id: 'new', status: 'completed' }])
+    flight.mockRestore()
+    await onServer.close()
+  })
+
   it('run beside those of other processes unless they concern more than the rows of their tasks', async () => {
     const alone = ['cancel', 'claim', 'delete']
     const expected = Object.keys(makers).map((name) => [name, alone.includes(name) ? 'alone' : 'beside'])
