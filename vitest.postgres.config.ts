@@ -22,6 +22,7 @@ const needTheFile = [
   'engine/redact',
   'engine/snapshots',
   'engine/stuck-groups',
+  'memory/kill',
 ]
 /** They advance a simulated clock and expect the engine to be at rest after some turns of the event loop: a server answers later. */
 const countTurns = [

@@ -6,7 +6,7 @@ import { isExecutor, type RunnableTasks } from '../api/executor.ts'
 import { changedLimits } from '../entities/limits.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Trees } from '../entities/task-trees.ts'
-import type { Op } from '../ledger/op.ts'
+import { all } from '../ledger/ledger.ts'
 import { admit } from '../steps/admit.ts'
 import { dueAfter } from '../steps/step-context.ts'
 import type { EngineHost } from './engine-host.ts'
@@ -120,7 +120,7 @@ export class Admission {
         isSuperseded = number < this.#queued && this.#passedOver < maxPassedOver
         this.#passedOver = isSuperseded ? this.#passedOver + 1 : 0
       }
-      return isSuperseded ? none() : step.decide(tx)
+      return isSuperseded ? all([]) : step.decide(tx)
     }
     return ledger.step({ ...step, decide }).then(
       (started) => this.#host.admitted(started),
@@ -128,9 +128,4 @@ export class Admission {
       (error: unknown) => report(error, { doing: 'admit' }),
     )
   }
-}
-
-/** An admission that starts nothing. */
-function* none(): Op<TaskRecord[]> {
-  return []
 }

@@ -1,6 +1,6 @@
-// The draft of a step: its writes are kept until it ends, or until it reads something else than a row by its id, or several rows at once. A record that it has read
-// or written is answered from here, as the database would return it. A step that is refused before it wrote to the database only loses its
-// draft.
+// The draft of a step: its writes are kept until it ends, or until it reads something else than a row by its id, or several rows at once. A
+// record that it has read or written is answered from here, as the database would return it. A step that is refused before it wrote to the
+// database only loses its draft.
 import type { Op } from './op.ts'
 import { type Asked, type ByKey, isSeveral, narrowed, type Request } from './statement.ts'
 

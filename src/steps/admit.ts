@@ -146,14 +146,10 @@ function* loadHeadsOf(tx: Reads, executor: AdmittedExecutor, room: Room, request
   const suspicious = suspectFrom(maxCrashes)
   const [inNoLane, inLanes, suspects] = yield* all([
     tx.task.ready(name, '', slots, suspicious, filterOf(executor, request)),
-    kinds.inLanes ? loadLaneHeads(tx, executor, slots, room, request) : none(),
-    kinds.suspects && room.suspects > 0 ? loadSuspects(tx, executor, suspicious, room, request) : none(),
+    kinds.inLanes ? loadLaneHeads(tx, executor, slots, room, request) : all([]),
+    kinds.suspects && room.suspects > 0 ? loadSuspects(tx, executor, suspicious, room, request) : all([]),
   ])
   return [...inNoLane, ...inLanes, ...suspects.filter(({ crashes }) => crashes < maxCrashes)]
-}
-
-function* none(): Op<TaskRecord[]> {
-  return []
 }
 
 function filterOf({ named }: AdmittedExecutor, { trees }: AdmitRequest): ReadyFilter {

@@ -111,6 +111,7 @@ class ReadyQueues {
     return rows<{ id: string }>(this.#statements.selectAnyReady.all, holes)
   }
 
+  /** Whether that task, or one behind it, is in the trees. */
   *isAnyReady(
     holes: { executor: string; named: number },
     first: Array<{ id: string }>,

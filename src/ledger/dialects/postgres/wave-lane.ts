@@ -30,8 +30,6 @@ export class Lane {
    * they write more, it begins again.
    */
   readAfter: number | undefined
-  /** A step that has begun again waits until those before it have ended. */
-  readonly #isAgain: boolean
   /** A part of it has been sent, so it can be refused only together with the whole group. */
   isSent = false
   /** It has created tasks that are not sent: the order in which they are decides about their numbers. */
@@ -44,13 +42,13 @@ export class Lane {
   /** What the step has yielded and has no whole reply for, and the replies so far. */
   #asked: Asked | undefined
   #replies = new Map<Request, unknown>()
-  #hasAsked = false
+  /** It has asked for nothing yet, and has not begun again. */
+  #isFresh = true
   outcome: { ok: true; value: unknown } | { ok: false; error: unknown } | undefined
 
-  constructor(step: Step, at: number, tx: Tx, { isAgain = false } = {}) {
+  constructor(step: Step, at: number, tx: Tx) {
     this.name = step.name
     this.at = at
-    this.#isAgain = isAgain
     this.#step = step
     this.#tx = tx
     this.#op = step.decide(tx)
@@ -58,12 +56,14 @@ export class Lane {
 
   /** Its first requests may be sent before the steps before it have ended: it has written nothing, so that it can begin again. */
   get mayReadEarly(): boolean {
-    return !this.#isAgain && !this.#hasAsked && this.events.length === 0 && this.draft.isEmpty
+    return this.#isFresh && this.events.length === 0 && this.draft.isEmpty
   }
 
-  /** The same step from its beginning. */
+  /** The same step from its beginning. It does not read early a second time. */
   again(): Lane {
-    return new Lane(this.#step, this.at, this.#tx, { isAgain: true })
+    const lane = new Lane(this.#step, this.at, this.#tx)
+    lane.#isFresh = false
+    return lane
   }
 
   /**
@@ -112,7 +112,7 @@ export class Lane {
   /** The replies to the requests that were sent; they are no longer waited for. */
   takeReplies(): Array<readonly [Request, unknown]> {
     const replies = this.waiting.map((request) => [request, this.#replies.get(request)] as const)
-    this.#hasAsked ||= replies.length > 0
+    this.#isFresh &&= replies.length === 0
     this.waiting = []
     return replies
   }
