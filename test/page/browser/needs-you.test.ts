@@ -89,7 +89,7 @@ it('a question in Markdown is rendered above the list, where a long one scrolls 
   await line(page, 'Judge one').getByText('Is this fine?').waitFor()
   expect(await need(page, 'Judge one').getByRole('group', { name: 'Question' }).count()).toBe(0)
   const box = need(page, 'Judge many').last().getByRole('group', { name: 'Question' })
-  expect(await box.getByRole('listitem').count()).toBe(30)
+  await expect.poll(() => box.getByRole('listitem').count()).toBe(30)
   expect((await box.boundingBox())?.height).toBeLessThan(200)
   await box.focus()
   await page.keyboard.press('End')
