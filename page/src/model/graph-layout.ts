@@ -14,6 +14,8 @@ export interface GraphEdge {
   to: string
   /** Size of the label, in pixels. */
   label?: { width: number; height: number }
+  /** Number of ranks between its ends, at least; 1 without it. */
+  ranks?: number
 }
 
 export interface Point {
@@ -36,34 +38,50 @@ export interface LayoutOptions {
   rankGap: number
 }
 
+/** Space around the drawing. */
+const margin = 8
+
 export function placeGraph(
   nodes: readonly GraphNode[],
   edges: readonly GraphEdge[],
   { direction, nodeGap, rankGap }: LayoutOptions,
 ): PlacedGraph {
   const graph = new Graph({ multigraph: true })
-  graph.setGraph({ rankdir: direction, nodesep: nodeGap, ranksep: rankGap, edgesep: 12, marginx: 8, marginy: 8 })
+  graph.setGraph({
+    rankdir: direction,
+    nodesep: nodeGap,
+    ranksep: rankGap,
+    edgesep: 12,
+    marginx: margin,
+    marginy: margin,
+  })
   graph.setDefaultEdgeLabel(() => ({}))
   for (const { id, width, height } of nodes) graph.setNode(id, { width, height })
-  for (const { id, from, to, label } of edges) {
-    graph.setEdge(from, to, label === undefined ? {} : { ...label, labelpos: 'c' }, id)
+  for (const { id, from, to, label, ranks = 1 } of edges) {
+    graph.setEdge(from, to, label === undefined ? { minlen: ranks } : { ...label, labelpos: 'c', minlen: ranks }, id)
   }
   layout(graph)
   const whole = graph.graph() as { width?: number; height?: number }
+  const routes = new Map(
+    edges.map(({ id, from, to }) => [id, graph.edge(from, to, id) as { points?: Point[]; x?: number; y?: number }]),
+  )
+  // The layout counts arrows only where they have a label.
+  const sides = [...routes.values()].flatMap(({ points = [] }) => points.map(({ x }) => x))
+  const left = Math.min(0, ...sides.map((x) => x - margin))
+  const right = Math.max(whole.width ?? 0, ...sides.map((x) => x + margin))
+  const moved = ({ x, y }: Point): Point => ({ x: x - left, y })
   return {
-    width: whole.width ?? 0,
+    width: right - left,
     height: whole.height ?? 0,
-    nodes: new Map(nodes.map(({ id }) => [id, pointOf(graph.node(id) as Point)])),
+    nodes: new Map(nodes.map(({ id }) => [id, moved(graph.node(id) as Point)])),
     edges: new Map(
-      edges.map(({ id, from, to, label }) => {
-        const placed = graph.edge(from, to, id) as { points?: Point[]; x?: number; y?: number }
-        const middle = label === undefined || placed.x === undefined ? null : { x: placed.x, y: placed.y ?? 0 }
-        return [id, { points: (placed.points ?? []).map(pointOf), label: middle }]
+      edges.map(({ id, label }) => {
+        const { points = [], x, y = 0 } = routes.get(id) ?? {}
+        return [
+          id,
+          { points: points.map(moved), label: label === undefined || x === undefined ? null : moved({ x, y }) },
+        ]
       }),
     ),
   }
-}
-
-function pointOf({ x, y }: Point): Point {
-  return { x, y }
 }

@@ -25,6 +25,8 @@ export function stepNumbers(steps: readonly PathStep[]): string {
   return steps.length > maxSteps ? `${shown.join(', ')} +${steps.length - maxSteps}` : shown.join(', ')
 }
 
+const labelOf = (text: string) => ({ width: text.length * letterWidth + 6, height: 15 })
+
 export function stateGraphOf({ states }: MachineConfig, path: readonly PathStep[]): StateGraph {
   const names = Object.keys(states)
   const nodes = names.map((id) => ({ id, width: Math.max(72, id.length * letterWidth + 30), height: 28 }))
@@ -40,9 +42,25 @@ export function stateGraphOf({ states }: MachineConfig, path: readonly PathStep[
         event,
         text,
         steps,
-        label: { width: text.length * letterWidth + 6, height: 15 },
+        label: labelOf(text),
       }
     }),
   )
   return { nodes, edges }
+}
+
+/**
+ * The chart for a narrow page: each state on a rank of its own, in the order of the machine. An arrow has only the numbers of its steps; the
+ * list of the path, which stands below the chart, names their events.
+ */
+export function narrowGraphOf({ nodes, edges }: StateGraph): StateGraph {
+  const rankOf = new Map(nodes.map(({ id }, rank) => [id, rank]))
+  return {
+    nodes,
+    edges: edges.map(({ id, from, to, event, steps }) => {
+      const text = stepNumbers(steps)
+      const ranks = Math.max(1, (rankOf.get(to) ?? 0) - (rankOf.get(from) ?? 0))
+      return { id, from, to, event, steps, text, ranks, ...(text === '' ? {} : { label: labelOf(text) }) }
+    }),
+  }
 }

@@ -1,16 +1,16 @@
 // The state machine of tasks as the engine exports it, with the current state and the path of the task.
 
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { problemOf } from '../live/api-client.ts'
 import { clockTime, dateTime } from '../model/format.ts'
 import type { PlacedGraph } from '../model/graph-layout.ts'
 import type { PathStep } from '../model/history.ts'
 import { stateLooks } from '../model/lifecycle.ts'
 import { smoothPath } from '../model/smooth-path.ts'
-import { type ChartEdge, type StateGraph, stateGraphOf } from '../model/state-graph.ts'
+import { type ChartEdge, narrowGraphOf, type StateGraph, stateGraphOf } from '../model/state-graph.ts'
 import type { Machine, MachineConfig, Problem, TaskStatus } from '../model/wire.ts'
 import { api } from '../state/api.ts'
-import { ProblemBox } from './elements.tsx'
+import { ProblemBox, useWidth } from './elements.tsx'
 
 let machine: Promise<MachineConfig> | undefined
 
@@ -34,35 +34,51 @@ interface Chart extends StateGraph {
   placed: PlacedGraph
 }
 
+type PlaceGraph = typeof import('../model/graph-layout.ts').placeGraph
+
+/** From left to right if the page is wide enough, else from top to bottom. */
+function chartOf(graph: StateGraph, width: number, placeGraph: PlaceGraph): Chart {
+  const wide = placeGraph(graph.nodes, graph.edges, { direction: 'LR', nodeGap: 26, rankGap: 34 })
+  if (wide.width <= width) return { ...graph, placed: wide }
+  const narrow = narrowGraphOf(graph)
+  return { ...narrow, placed: placeGraph(narrow.nodes, narrow.edges, { direction: 'TB', nodeGap: 8, rankGap: 16 }) }
+}
+
 export function StateChart({ status, path }: { status: TaskStatus; path: PathStep[] }) {
   const [chart, setChart] = useState<Chart | null>(null)
   const [problem, setProblem] = useState<Problem | null>(null)
   const key = path.length
+  const box = useRef<HTMLDivElement>(null)
+  const width = useWidth(box)
   useEffect(() => {
+    if (width === 0) return
     let disposed = false
     Promise.all([taskMachine(), import('../model/graph-layout.ts')])
       .then(([config, { placeGraph }]) => {
-        if (disposed) return
-        const graph = stateGraphOf(config, path)
-        setChart({
-          ...graph,
-          placed: placeGraph(graph.nodes, graph.edges, { direction: 'LR', nodeGap: 26, rankGap: 34 }),
-        })
+        if (!disposed) setChart(chartOf(stateGraphOf(config, path), width, placeGraph))
       })
       .catch((error: unknown) => setProblem(problemOf(error)))
     return () => {
       disposed = true
     }
-  }, [key])
+  }, [key, width])
   if (problem !== null) return <ProblemBox problem={problem} />
-  if (chart === null) return <p class="note">Drawing…</p>
   return (
-    <div class="scroll-x" tabIndex={0} role="group" aria-label="State chart">
+    <div ref={box} class="chart-box" role="group" aria-label="State chart">
+      {chart === null ? <p class="note">Drawing…</p> : <Drawing chart={chart} status={status} path={path} />}
+    </div>
+  )
+}
+
+function Drawing({ chart, status, path }: { chart: Chart; status: TaskStatus; path: PathStep[] }) {
+  const { width, height } = chart.placed
+  return (
+    <>
       <svg
         class="chart"
-        width={chart.placed.width}
-        height={chart.placed.height}
-        viewBox={`0 0 ${chart.placed.width} ${chart.placed.height}`}
+        width={width}
+        height={height}
+        viewBox={`0 0 ${width} ${height}`}
         role="img"
         aria-label={`State chart: the task is ${stateLooks[status].word} after ${path.length} transitions`}
       >
@@ -70,12 +86,12 @@ export function StateChart({ status, path }: { status: TaskStatus; path: PathSte
         {chart.edges.map((edge) => (
           <Edge key={edge.id} edge={edge} placed={chart.placed} latest={path.length} />
         ))}
-        {chart.nodes.map(({ id, width, height }) => (
-          <StateNode key={id} id={id} width={width} height={height} placed={chart.placed} current={id === status} />
+        {chart.nodes.map((node) => (
+          <StateNode key={node.id} {...node} placed={chart.placed} current={node.id === status} />
         ))}
       </svg>
       <PathList path={path} />
-    </div>
+    </>
   )
 }
 

@@ -164,6 +164,27 @@ it('the page of a wide group draws a part of its family and says so', async () =
   await expect.poll(() => rows.count()).toBe(51)
 })
 
+it('no part of the page of a task scrolls sideways on a phone, and its state chart shows all states', async () => {
+  const taskId = await server.create({ name: 'Watch the kiln', executor: 'asks' })
+  const page = await opened(taskId, await newContext({ viewport: { width: 375, height: 800 } }))
+  const chart = page.getByRole('img', { name: /State chart: the task is input_required/ })
+  await chart.waitFor()
+  const wider = () =>
+    page.evaluate<string[]>(`[...document.querySelectorAll('body, body *')]
+      .filter(({ scrollWidth, clientWidth }) => clientWidth > 0 && scrollWidth > clientWidth + 1)
+      .filter((node) => ['auto', 'scroll'].includes(getComputedStyle(node).overflowX))
+      .map(({ tagName, className }) => tagName + '.' + className)`)
+  expect(await wider()).toEqual([])
+  expect(await chart.locator('.node').count()).toBe(8)
+  const beyond = await page.evaluate<number>(`[...document.querySelectorAll('svg.chart .edge')].filter((edge) => {
+    const { x, width } = edge.getBBox()
+    return x < 0 || x + width > edge.ownerSVGElement.viewBox.baseVal.width
+  }).length`)
+  expect(beyond).toBe(0)
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await chart.getByText('cancel').first().waitFor()
+})
+
 it('a person answers a question with a button on the page of its task', async () => {
   const taskId = await server.create({ name: 'Choose the glaze', executor: 'asks' })
   const page = await opened(taskId)
