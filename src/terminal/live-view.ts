@@ -12,7 +12,8 @@ import { cleanLine, displayWidth, firstLine, fitWidth, padWidth } from './termin
 
 const frameMs = 100
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
-const maxNameWidth = 32
+/** A longer name gets only columns that no note needs. */
+const defaultNameWidth = 32
 /** A name keeps at least so much, if it is as long; notes get the columns that it leaves. */
 const minNameWidth = 12
 const preferredNoteWidth = 24
@@ -87,10 +88,12 @@ function widthsOf(rows: readonly Row[], { now, columns }: FrameOptions): Widths 
   const widest = (texts: string[]) => Math.max(0, ...texts.map(displayWidth))
   const word = widest(rows.map((row) => row.word))
   const time = widest(rows.map((row) => elapsed(row, now)))
-  const notes = Math.min(preferredNoteWidth, widest(rows.map(noteOf)))
-  const left = columns - headWidth({ name: 0, word, time }) - 3 - notes
+  const widestNote = widest(rows.map(noteOf))
+  const notes = widestNote === 0 ? 0 : Math.max(minNoteWidth, widestNote)
+  const free = columns - headWidth({ name: 0, word, time }) - 3
+  const preferred = Math.min(defaultNameWidth, free - Math.min(preferredNoteWidth, notes))
   const longest = widest(rows.map(indentedName))
-  return { name: Math.min(longest, maxNameWidth, Math.max(minNameWidth, left)), word, time }
+  return { name: Math.min(longest, Math.max(minNameWidth, preferred, free - notes)), word, time }
 }
 
 /** Of the sign, the columns and the spaces between them. */

@@ -104,6 +104,18 @@ describe('drawFrame', () => {
     )
   })
 
+  it('drawFrame cuts no name on a wide terminal whose columns no note needs', () => {
+    const name = 'compare the figures of each region with those of last year'
+    const line = ` ⠋ ${name}  working  6.0s  line 5`
+    const row = rowOf({ name, status: 'working', startedAt: 4_000, lastLine: 'line 5' })
+    expect(frame([row], { columns: 200 })[0]).toBe(line)
+    expect(frame([row], { columns: 80 })[0]).toMatch(
+      /^ ⠋ compare the figures of each region w.*… +working {2}6.0s {2}line 5$/,
+    )
+    const note = 'x'.repeat(300)
+    expect(frame([{ ...row, lastLine: note }], { columns: 200 })[0]).toContain('compare the figures of each reg…')
+  })
+
   it('drawFrame leaves out the least relevant rows first, and counts them', () => {
     const rows = [
       ...Array.from({ length: 9 }, (_, index) => rowOf({ name: `done${index}`, status: 'completed' })),
