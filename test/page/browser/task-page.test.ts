@@ -267,3 +267,31 @@ it.each([
     expect(found.filter(([, faults]) => faults.length > 0)).toEqual([])
   },
 )
+
+it.each([
+  ['light', 1280],
+  ['dark', 390],
+] as const)(
+  'axe finds no fault where a person signs in, in a team, and in the past, %s, %i pixels wide',
+  async (colorScheme, width) => {
+    const taskId = await server.create({
+      name: 'Team',
+      objectives: ['Dig', 'Fire'],
+      tasks: { a: { executor: 'asks' } },
+    })
+    await server.call('agent:join', { taskId, agentId: 'ann', role: 'potter' })
+    await server.call('mem:remember', { taskId, text: 'The clay is wet.', confidence: 0.9 })
+    const context = await newContext({ colorScheme, viewport: { width, height: 800 }, bypassCSP: true })
+    const signIn = await context.newPage()
+    await signIn.goto(server.url)
+    await signIn.getByLabel(/token/i).waitFor()
+    const found = [await violations(signIn)]
+    const page = await opened(taskId, context)
+    await page.getByText('The clay is wet.').first().waitFor()
+    found.push(await violations(page))
+    await page.getByRole('button', { name: 'History' }).click()
+    await page.getByRole('slider', { name: 'As of' }).waitFor()
+    found.push(await violations(page))
+    expect(found).toEqual([[], [], []])
+  },
+)
