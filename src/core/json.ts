@@ -56,6 +56,9 @@ export function faithfulImage(value: unknown, what: string, root: string): unkno
   )
 }
 
+/** How many lost parts of a result an error names. */
+const maxNamedLosses = 10
+
 /**
  * The JSON image of a result. What JSON cannot carry of it is reported with its path: the work is done, so nothing is refused that has an
  * image at all. Objects of classes count as their properties.
@@ -63,18 +66,20 @@ export function faithfulImage(value: unknown, what: string, root: string): unkno
  */
 export function resultImage(value: unknown, what: string, report: (loss: ErrandError) => void): unknown {
   const image = fromJson(toJson(value, what))
-  const loss = value === undefined ? undefined : lossIn(value, 'carried')
-  if (loss !== undefined) {
-    const path = ['result', ...loss.path].join('.')
-    report(
-      new ErrandError(
-        'INVALID_RESULT',
-        `Part of ${what} is lost: ${path} was ${loss.what}, which JSON cannot carry. ${carried}`,
-        { what, path },
-      ),
-    )
-  }
+  const losses = value === undefined ? [] : lossesIn(value, { instances: 'carried', most: maxNamedLosses + 1 })
+  if (losses.length > 0) report(lostParts(losses, what))
   return image
+}
+
+function lostParts(losses: readonly Loss[], what: string): ErrandError {
+  const paths = losses.slice(0, maxNamedLosses).map(({ path }) => ['result', ...path].join('.'))
+  const named = paths.map((path, index) => `${path} was ${losses[index]?.what}`).join(', ')
+  const more = losses.length > maxNamedLosses ? ', and there are more' : ''
+  return new ErrandError(
+    'INVALID_RESULT',
+    `Part of ${what} is lost, because JSON cannot carry it: ${named}${more}. ${carried}`,
+    { what, paths },
+  )
 }
 
 const carried =
@@ -90,71 +95,84 @@ export interface Loss {
 const bigint = 'a BigInt'
 const circular = 'a circular reference'
 
+/** The first part of a value that JSON cannot carry; undefined when it carries all. As `lossesIn`. */
+export function lossIn(value: unknown, instances: LossWalk['instances'] = 'lost'): Loss | undefined {
+  return lossesIn(value, { instances, most: 1 })[0]
+}
+
 /**
- * The first part of a value that JSON cannot carry; undefined when it carries all. A property that is undefined counts as absent, and an
- * object with `toJSON` as what that returns. Objects of classes are `lost`, or `carried` as their properties.
+ * The parts of a value that JSON cannot carry, at most `most`. A property that is undefined counts as absent, and an object with `toJSON` as
+ * what that returns. Objects of classes are `lost`, or `carried` as their properties.
  */
-export function lossIn(value: unknown, instances: 'lost' | 'carried' = 'lost'): Loss | undefined {
+function lossesIn(value: unknown, { instances, most }: Pick<LossWalk, 'instances' | 'most'>): Loss[] {
+  const walk: LossWalk = { instances, most, path: [], ancestors: [], losses: [] }
   try {
-    return lossOf(value, { instances, ancestors: [] }, '')
+    visit(value, walk)
   } catch {
     // A getter or a `toJSON` threw: `toJson` refuses the value with that error.
-    return undefined
+    return []
   }
+  return walk.losses
 }
 
 interface LossWalk {
   instances: 'lost' | 'carried'
+  most: number
+  /** Keys and indexes of the current value. */
+  path: Array<string | number>
   /** The objects that contain the current value. */
   ancestors: object[]
+  losses: Loss[]
 }
 
-function lossOf(value: unknown, walk: LossWalk, key: string): Loss | undefined {
+function visit(value: unknown, walk: LossWalk): void {
+  const what = typeof value === 'object' && value !== null ? lostObject(value, walk) : lostScalar(value)
+  if (what !== undefined) walk.losses.push({ path: [...walk.path], what })
+}
+
+/** What the value is, if JSON cannot carry it. */
+function lostScalar(value: unknown): string | undefined {
   switch (typeof value) {
     case 'string':
     case 'boolean':
+    case 'object':
       return undefined
     case 'number':
-      return Number.isFinite(value) ? undefined : lost(String(value))
-    case 'object':
-      return value === null ? undefined : lossInObject(value, walk, key)
+      return Number.isFinite(value) ? undefined : String(value)
     case 'undefined':
-      return lost('undefined')
+      return 'undefined'
     case 'bigint':
-      return lost(bigint)
+      return bigint
     default:
-      return lost(`a ${typeof value}`)
+      return `a ${typeof value}`
   }
 }
 
-function lossInObject(value: object, walk: LossWalk, key: string): Loss | undefined {
-  const { ancestors } = walk
-  if (ancestors.includes(value)) return lost(circular)
+/** What the object is, if JSON cannot carry it as a whole; else visits its parts. */
+function lostObject(value: object, walk: LossWalk): string | undefined {
+  const { ancestors, path } = walk
+  if (ancestors.includes(value)) return circular
   // `toJson` refuses what is nested deeper.
   if (ancestors.length > maxJsonDepth) return undefined
   const { toJSON } = value as { toJSON?: unknown }
-  if (typeof toJSON !== 'function') return lossWithin(value, value, walk)
-  if (types.isDate(value) && Number.isNaN(value.getTime())) return lost('an invalid Date')
-  const image: unknown = toJSON.call(value, key)
-  return typeof image === 'object' && image !== null ? lossWithin(image, value, walk) : lossOf(image, walk, key)
+  if (typeof toJSON !== 'function') return lostInstance(value, value, walk)
+  if (types.isDate(value) && Number.isNaN(value.getTime())) return 'an invalid Date'
+  const image: unknown = toJSON.call(value, String(path.at(-1) ?? ''))
+  return typeof image === 'object' && image !== null ? lostInstance(image, value, walk) : lostScalar(image)
 }
 
 /** `self` is the object itself, and `value` what `toJSON` made of it. */
-function lossWithin(value: object, self: object, walk: LossWalk): Loss | undefined {
+function lostInstance(value: object, self: object, walk: LossWalk): string | undefined {
   const isList = Array.isArray(value)
-  if (!isList && !isPlain(value, walk)) return lost(`an instance of ${classOf(value)}`)
+  if (!isList && !isPlain(value, walk)) return `an instance of ${classOf(value)}`
   walk.ancestors.push(self)
-  if (isList) {
-    for (let index = 0; index < value.length; index++) {
-      const loss = lossOf(value[index], walk, String(index))
-      if (loss !== undefined) return below(index, loss)
-    }
-  } else {
-    for (const key of Object.keys(value)) {
-      const inner = (value as Record<string, unknown>)[key]
-      const loss = inner === undefined ? undefined : lossOf(inner, walk, key)
-      if (loss !== undefined) return below(key, loss)
-    }
+  for (const key of isList ? value.keys() : Object.keys(value)) {
+    const inner: unknown = (value as Record<string | number, unknown>)[key]
+    if (inner === undefined && !isList) continue
+    walk.path.push(key)
+    visit(inner, walk)
+    walk.path.pop()
+    if (walk.losses.length >= walk.most) break
   }
   walk.ancestors.pop()
   return undefined
@@ -170,15 +188,6 @@ function isPlain(value: object, { instances }: LossWalk): boolean {
 function classOf(value: object): string {
   const name: unknown = value.constructor?.name
   return typeof name === 'string' && name !== '' ? name : 'a class without a name'
-}
-
-function lost(what: string): Loss {
-  return { path: [], what }
-}
-
-function below(key: string | number, loss: Loss): Loss {
-  loss.path.unshift(key)
-  return loss
 }
 
 function placeOf({ path }: Loss): string {

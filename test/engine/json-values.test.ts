@@ -141,19 +141,34 @@ describe('a result', () => {
       {
         error: expect.objectContaining({
           code: 'INVALID_RESULT',
-          message: expect.stringContaining('result.files.0.index was an instance of Map, which JSON cannot carry'),
-          details: { what: 'the result', path: 'result.files.0.index' },
+          message: expect.stringContaining(
+            'because JSON cannot carry it: result.files.0.index was an instance of Map.',
+          ),
+          details: { what: 'the result', paths: ['result.files.0.index'] },
         }),
         context: { taskId: task.id, run: 1, doing: 'store the result' },
       },
     ])
   })
 
+  it('every part of a result that JSON does not carry is named, up to ten', async () => {
+    const { engine, reported } = await reporting(() => ({
+      at: new Date('never'),
+      sizes: Array.from({ length: 20 }, () => Number.NaN),
+    }))
+    await engine.result(await engine.create({ executor: 'work' }))
+    const paths = ['result.at', ...Array.from({ length: 9 }, (_, index) => `result.sizes.${index}`)]
+    expect(reported).toMatchObject([{ error: { details: { paths } } }])
+    const message = String(reported[0]?.error)
+    expect(message).toMatch('result.at was an invalid Date, result.sizes.0 was NaN, ')
+    expect(message).toMatch('result.sizes.8 was NaN, and there are more.')
+  })
+
   it('a result of a call is reported with the name of the call', async () => {
     const { engine, reported } = await reporting(() => [Number.NaN])
     const task = await engine.create({ executor: 'calls' })
     expect(await engine.result(task)).toEqual([null])
-    const details = { what: 'the result of call "look"', path: 'result.0' }
+    const details = { what: 'the result of call "look"', paths: ['result.0'] }
     expect(reported).toMatchObject([{ error: { code: 'INVALID_RESULT', details }, context: { taskId: task.id } }])
   })
 
@@ -161,7 +176,7 @@ describe('a result', () => {
     const { engine, reported } = await reporting(() => null)
     const task = await engine.start(await engine.create({ name: 'by hand' }))
     expect((await engine.complete(task, { when: new Date('never') })).result).toEqual({ when: null })
-    expect(reported).toMatchObject([{ error: { details: { path: 'result.when' } }, context: { taskId: task.id } }])
+    expect(reported).toMatchObject([{ error: { details: { paths: ['result.when'] } }, context: { taskId: task.id } }])
   })
 
   it('a result that JSON carries, or that is an object of a class, is not reported', async () => {
