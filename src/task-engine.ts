@@ -62,7 +62,7 @@ import { type PlanOptions, type PlanRun, planOptionsSchema } from './api/plan-ru
 import type { Bus } from './bus/bus.ts'
 import { type Caller, libraryCaller } from './bus/caller.ts'
 import { asOwner, asWriter, claimTokenOf } from './claimed-task.ts'
-import { ErrandError, type StoredError, TaskCanceledError, TaskFailedError } from './core/errors.ts'
+import { ErrandError, TaskCanceledError, TaskFailedError } from './core/errors.ts'
 import { checkText, resultImage } from './core/json.ts'
 import { kindOf } from './core/kind-of.ts'
 import { parse, requireFunction, requireText } from './core/parse.ts'
@@ -74,7 +74,7 @@ import type { TaskEvent } from './entities/event.ts'
 import { noSharedLimits } from './entities/limits.ts'
 import { type Message, toMessage } from './entities/message.ts'
 import { filterByStatus } from './entities/status-filter.ts'
-import type { Outcome, Task } from './entities/task.ts'
+import { type Outcome, type Task, titleOf } from './entities/task.ts'
 import type { Op, Reads, Step } from './ledger/ledger.ts'
 import type { ClaimToken } from './machines/ownership.ts'
 import type { PlanHost } from './plans/plan-run.ts'
@@ -368,15 +368,15 @@ export class TaskEngine {
   async result(ref: TaskRef, options: unknown = {}): Promise<unknown> {
     const id = idOf(ref)
     const outcome = await this.settled(ref, options)
-    if (outcome.status === 'failed') throw new TaskFailedError(id, outcome.error, await this.#thrownBy(id, outcome))
-    if (outcome.status === 'canceled') throw new TaskCanceledError(id, outcome.statusReason)
-    return outcome.result
-  }
-
-  /** What the executor threw, rebuilt. Outcomes hold no stack: it is read from the row, unless the task has been retried or purged since. */
-  async #thrownBy(id: string, { error }: { error: StoredError }): Promise<Error> {
-    const stored = (await this.#host.read((tx) => tx.task.get(id)))?.error
-    return restoredCause(stored?.message === error.message ? stored : error)
+    if (outcome.status === 'completed') return outcome.result
+    // Undefined when it has been purged since.
+    const task = await this.#host.read((tx) => tx.task.get(id))
+    const title = task === undefined ? id : titleOf(task)
+    if (outcome.status === 'canceled') throw new TaskCanceledError(id, outcome.statusReason, title)
+    const { error } = outcome
+    // Outcomes hold no stack: it is read from the row, unless the task has been retried since.
+    const thrown = task?.error?.message === error.message ? task.error : error
+    throw new TaskFailedError(id, error, restoredCause(thrown), title)
   }
 
   async settled(ref: TaskRef, options: unknown = {}): Promise<Outcome> {

@@ -78,8 +78,9 @@ export class TaskFailedError extends ErrandError {
   readonly taskId: string
   readonly error: StoredError
 
-  constructor(taskId: string, error: StoredError, cause?: Error) {
-    const message = `Task ${taskId} failed: ${error.message} (${error.code}). \`retry\` gives it a new attempt.`
+  /** @param title how the message names the task, for example `#12 (lines)` */
+  constructor(taskId: string, error: StoredError, cause?: Error, title = taskId) {
+    const message = `Task ${title} failed: ${error.message} (${error.code}). \`retry\` gives it a new attempt.`
     super('TASK_FAILED', message, { taskId, error }, cause)
     this.taskId = taskId
     this.error = error
@@ -92,15 +93,10 @@ export class TaskCanceledError extends ErrandError {
   readonly taskId: string
   readonly statusReason: string | null
 
-  constructor(taskId: string, statusReason: string | null) {
-    super(
-      'TASK_CANCELED',
-      `Task ${taskId} was canceled${statusReason ? `: ${statusReason}` : ''}. A canceled task is final.`,
-      {
-        taskId,
-        statusReason,
-      },
-    )
+  /** @param title how the message names the task, for example `#12 (lines)` */
+  constructor(taskId: string, statusReason: string | null, title = taskId) {
+    const message = `Task ${title} was canceled${statusReason ? `: ${statusReason}` : ''}. A canceled task is final.`
+    super('TASK_CANCELED', message, { taskId, statusReason })
     this.taskId = taskId
     this.statusReason = statusReason
   }

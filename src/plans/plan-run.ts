@@ -11,7 +11,7 @@ import { Notifier } from '../core/notifier.ts'
 import { parse } from '../core/parse.ts'
 import { restoredCause } from '../core/stored-error.ts'
 import type { Engine } from '../engine-api.ts'
-import { stateWord, type Task } from '../entities/task.ts'
+import { stateWord, type Task, titleOf } from '../entities/task.ts'
 import { followRound, RoundFeed, RoundProgress } from './follow-round.ts'
 import { openSubtasks } from './idle.ts'
 import { parsePlanValue, readPlan } from './parse-plan.ts'
@@ -136,10 +136,10 @@ function resultsOf(
   { completed, broken, missing, asking, paused, open }: PlanOutcome,
 ): Record<string, unknown> {
   const [first] = broken
-  if (first?.status === 'canceled') throw new TaskCanceledError(first.id, first.statusReason)
+  if (first?.status === 'canceled') throw new TaskCanceledError(first.id, first.statusReason, titleOf(first))
   if (first !== undefined) {
     const error = first.error as StoredError
-    throw new TaskFailedError(first.id, briefError(error), restoredCause(error))
+    throw new TaskFailedError(first.id, briefError(error), restoredCause(error), titleOf(first))
   }
   if (missing.length > 0) {
     const message = `The plan ${plan.name} has no results, because tasks were deleted: ${missing.join(', ')}. Run the plan again to create them.`

@@ -66,12 +66,14 @@ describe('engine.result', () => {
     const failed = await engine.create({ executor: 'breaks' })
     const failure = await refusalOf(engine.result(failed), 'TASK_FAILED')
     expect(failure).toBeInstanceOf(TaskFailedError)
+    expect(failure.message).toMatch(`Task #${failed.seq} (breaks) failed: broke (TASK_FAILED).`)
     expect(failure).toMatchObject({ taskId: failed.id, error: { code: 'TASK_FAILED', message: 'broke' } })
     const canceled = await engine.create({ name: 'a' })
     await engine.cancel(canceled, 'enough')
     const refusal = await refusalOf(engine.result(canceled), 'TASK_CANCELED')
     expect(refusal).toBeInstanceOf(TaskCanceledError)
     expect(refusal).toMatchObject({ taskId: canceled.id, statusReason: 'enough' })
+    expect(refusal.message).toMatch(`Task #${canceled.seq} (a) was canceled: enough.`)
   })
 
   it('engine.result returns what the executor declares: parsed, or INVALID_RESULT without another attempt', async () => {
