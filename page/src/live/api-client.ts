@@ -1,7 +1,7 @@
 // A client of the engine's routes: sends the token of this tab, and returns refusals as typed problems. It uses the same routes as any
 // other client.
 
-import type { Problem } from '../model/wire.ts'
+import type { Problem, TaskRow } from '../model/wire.ts'
 
 /** A refusal by the server, or the reason why there was no response. */
 export class ApiError extends Error {
@@ -123,6 +123,11 @@ async function problemIn(response: Response): Promise<Problem> {
     // A proxy responded instead of the engine: only the status is known.
     return { ...fallback, detail: `The server answered ${response.status} ${response.statusText}.` }
   }
+}
+
+/** The problem with the task's number instead of its id, as everywhere on the page. */
+export function withNumber(problem: Problem, { id, seq }: Pick<TaskRow, 'id' | 'seq'>): Problem {
+  return { ...problem, detail: problem.detail.replaceAll(id, `#${seq}`) }
 }
 
 /** Converts anything thrown to a problem that can be shown. */

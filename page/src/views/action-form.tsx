@@ -3,7 +3,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { problemOf } from '../live/api-client.ts'
+import { problemOf, withNumber } from '../live/api-client.ts'
 import { type Action, actionLabels } from '../model/lifecycle.ts'
 import type { Problem, ShownTask } from '../model/wire.ts'
 import { announce } from '../state/navigation.ts'
@@ -29,7 +29,7 @@ export function useSubmit({ action, shown, onClose, onDone }: ActionDialogProps)
       onDone()
       onClose()
     } catch (error) {
-      const refusal = problemOf(error)
+      const refusal = withNumber(problemOf(error), shown.task)
       setProblem(refusal)
       announce(`${actionLabels[action]} refused: ${refusal.detail}`)
       return error

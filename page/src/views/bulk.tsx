@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { withNumber } from '../live/api-client.ts'
 import { type Refused, requestForEach } from '../live/bulk-requests.ts'
 import { type BulkAction, type BulkPlan, bulkActions, planBulk } from '../model/bulk.ts'
 import { counted } from '../model/format.ts'
@@ -157,7 +158,7 @@ function Refusals({ refused }: { refused: Array<Refused<TaskRow>> }) {
       <ul class="names">
         {refused.slice(0, maxNames).map(({ item, problem }) => (
           <li key={item.id}>
-            {item.name}: {problem.detail}
+            {item.name}: {withNumber(problem, item).detail}
           </li>
         ))}
         {refused.length > maxNames ? <li>and {refused.length - maxNames} more</li> : null}

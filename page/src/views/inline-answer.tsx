@@ -2,35 +2,35 @@
 // form. A refusal is shown beside it.
 
 import { useMemo, useState } from 'preact/hooks'
-import { problemOf } from '../live/api-client.ts'
+import { problemOf, withNumber } from '../live/api-client.ts'
 import { lineOfMarkdown } from '../model/markdown.ts'
 import { type Entered, enteredFrom, type Field, fieldOf, readEntered } from '../model/question-form.ts'
 import { type SimpleButton, simpleAnswerOf } from '../model/simple-answers.ts'
-import type { Question } from '../model/wire.ts'
+import type { Question, TaskRow } from '../model/wire.ts'
 import { api } from '../state/api.ts'
 import { announce } from '../state/navigation.ts'
 import { asked } from '../state/selection.ts'
 
 interface InlineAnswerProps {
-  taskId: string
+  task: Pick<TaskRow, 'id' | 'seq'>
   question: Question
   onAnswered: () => void
 }
 
-export function InlineAnswer({ taskId, question, onAnswered }: InlineAnswerProps) {
+export function InlineAnswer({ task, question, onAnswered }: InlineAnswerProps) {
   const simple = useMemo(() => simpleAnswerOf(fieldOf(question.schema)), [question.id])
   const [wrong, setWrong] = useState('')
   const [busy, setBusy] = useState(false)
-  if (simple === null) return <AnswerButton taskId={taskId} name={lineOfMarkdown(question.question, 80)} />
+  if (simple === null) return <AnswerButton taskId={task.id} name={lineOfMarkdown(question.question, 80)} />
   const answer = async (value: unknown) => {
     setBusy(true)
     setWrong('')
     try {
-      await api.post(`tasks/${encodeURIComponent(taskId)}/answer`, { value, question: question.id })
+      await api.post(`tasks/${encodeURIComponent(task.id)}/answer`, { value, question: question.id })
       announce(`Answered: ${lineOfMarkdown(question.question, 80)}`)
       onAnswered()
     } catch (error) {
-      const { code, detail } = problemOf(error)
+      const { code, detail } = withNumber(problemOf(error), task)
       setWrong(`${code}: ${detail}`)
       setBusy(false)
     }

@@ -167,7 +167,7 @@ function Asking({ row, now }: { row: TaskRow; now: number }) {
             </div>
             <Where row={row} since={waitedFor(row, now)} more={fallbackOf(question, now)} />
           </div>
-          <InlineAnswer taskId={row.id} question={question} onAnswered={focusNeeds} />
+          <InlineAnswer task={row} question={question} onAnswered={focusNeeds} />
         </li>
       ))}
     </>

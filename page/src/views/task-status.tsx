@@ -28,7 +28,7 @@ export function StatusPanel({ open, task, status }: StatusPanelProps) {
       {task.questions.map((question) => (
         <div class="question" key={question.id}>
           <Markdown text={question.question} label="the question" />
-          <InlineAnswer taskId={task.id} question={question} onAnswered={() => void open.read()} />
+          <InlineAnswer task={task} question={question} onAnswered={() => void open.read()} />
         </div>
       ))}
       {progress === null ? null : (

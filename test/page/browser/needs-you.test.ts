@@ -249,7 +249,7 @@ it('the page shows which tasks refused an action, and why', async () => {
   await page
     .getByRole('dialog')
     .getByRole('alert')
-    .getByText(/Slips away: Cannot pause/)
+    .getByText(/Slips away: Cannot pause #\d+: it is canceled/)
     .waitFor()
 })
 
