@@ -10,7 +10,7 @@ import type { RunRecord } from '../entities/run.ts'
 import type { Task } from '../entities/task.ts'
 import { shellCommand } from './shell-quote.ts'
 import { type Columns, formatTable } from './table.ts'
-import { ownerLabel, stateLabel, taskLabel, taskNumber } from './task-labels.ts'
+import { ownerLabel, stateLabel, type TaskNumbers, taskLabel, taskNumber, taskNumbers } from './task-labels.ts'
 import { contextOf } from './team-text.ts'
 import { abridged, cleanLine, cleanText, firstLine, fitWidth } from './terminal-text.ts'
 
@@ -20,54 +20,58 @@ type TaskDetails = Awaited<ReturnType<typeof readTaskDetails>>
 
 /** `team` is undefined for a task without a branch of memory. */
 export async function readTaskDetails(engine: Engine, task: Task) {
-  const [why, runs, calls, messages, context] = await Promise.all([
+  const [why, runs, calls, messages, context, numberOf] = await Promise.all([
     engine.why(task.id),
     engine.runs(task.id),
     engine.calls(task.id),
     engine.messages(task.id),
     contextOf(engine, task.id),
+    taskNumbers(engine, task.parentId === null ? task.blockedBy : [task.parentId, ...task.blockedBy]),
   ])
   const { branch, type } = context.task
   const team = branch === null ? undefined : { branch, type, progress: context.progress }
-  return { task, why, runs, calls, messages, team }
+  return { task, why, runs, calls, messages, team, numberOf }
 }
 
 /** Lines for `errand show`. */
 export function formatTaskDetails(
-  { task, why, runs, calls, messages, team }: TaskDetails,
+  { task, why, runs, calls, messages, team, numberOf }: TaskDetails,
   columns: number | undefined,
 ): string[] {
   return [
     headline(task),
     `  ${cleanText(why.message)}`,
     '',
-    ...formatFields(task, team),
+    ...formatFields({ ...task, ...numbersOf(task, numberOf), ...teamFields(task, team) }),
     ...section('runs', runs.length, runTable(runs, narrower(columns))),
     ...section('calls', calls.length, callTable(calls, narrower(columns))),
     ...describeConversation(messages),
   ]
 }
 
-/** The task without runs, calls and conversation. */
+/** The task without runs, calls and conversation, and with the ids of other tasks instead of their numbers. */
 export function describeTask(task: Task): string[] {
-  return [headline(task), ...formatFields(task)]
+  return [headline(task), ...formatFields({ ...task })]
 }
 
 function headline(task: Task): string {
-  return `${taskLabel(task)}: ${stateLabel(task)}${task.owner === null ? '' : `, ${ownerLabel(task)}`}`
+  return `${taskLabel(task, Number.POSITIVE_INFINITY)}: ${stateLabel(task)}${task.owner === null ? '' : `, ${ownerLabel(task)}`}`
 }
 
 /** The fields that are not empty and are not shown elsewhere. */
-function formatFields(task: Task, team?: TaskDetails['team']): string[] {
-  const { seq: _seq, name: _name, ready: _ready, ...fields } = task
-  const shown = Object.entries({ ...fields, ...teamFields(task, team) }).filter(
-    ([field, value]) => !isEmpty(value) && (field !== 'fence' || value !== 0),
-  )
+function formatFields({ seq: _seq, name: _name, ready: _ready, ...fields }: ShownFields): string[] {
+  const shown = Object.entries(fields).filter(([field, value]) => !isEmpty(value) && (field !== 'fence' || value !== 0))
   const width = Math.max(...shown.map(([field]) => field.length))
   return shown.flatMap(([field, value]) => {
     const [first, ...rest] = formatValue(field, value).split('\n')
     return [`${field.padEnd(width)}  ${first}`, ...rest.map((line) => `${' '.repeat(width)}  ${line}`)]
   })
+}
+
+type ShownFields = Pick<Task, 'seq' | 'name' | 'ready'> & { readonly [field: string]: unknown }
+
+function numbersOf({ parentId, blockedBy }: Task, numberOf: TaskNumbers): Record<string, string | null> {
+  return { parentId: parentId === null ? null : numberOf(parentId), blockedBy: blockedBy.map(numberOf).join(', ') }
 }
 
 function teamFields(task: Task, team: TaskDetails['team']): Record<string, string | null> {

@@ -65,3 +65,14 @@ it('the example project report, killed in the middle of its tasks, runs only tho
   expect(out).not.toMatch(/collect\/lines +(started|continues)/)
   expect(out).toMatch(/collect\/\w+ +(interrupted|continues)/)
 })
+
+it('npm start says that it builds before it builds, and runs this plan in its ledger', () => {
+  const { scripts } = JSON.parse(readFileSync(join(example, '../../package.json'), 'utf8')) as {
+    scripts: Record<'start', string>
+  }
+  expect(scripts.start.split(' && ')).toEqual([
+    "echo 'Building errand: this takes some seconds.'",
+    'npm run -s build',
+    `node dist/bin.js run ${plan} ${ledger.join(' ')}`,
+  ])
+})

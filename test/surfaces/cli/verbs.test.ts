@@ -272,3 +272,36 @@ it('a table in a pipe is not cut, and one on a narrow terminal keeps the names r
   expect(await list(undefined)).toContain(name)
   expect(await list(40)).toMatch(/^# +status +age +name\n1 +claimable +\d.\ds +a very long nam.*…$/m)
 })
+
+it.each([
+  [[], 'it is submitted, and only a working task can be paused. "errand block #1 BLOCKER" holds it back until'],
+  [['cancel', '#1'], 'it is canceled, and only a working task can be paused.\n'],
+])('errand pause of a task that does not work names only commands that exist, after %j', async (before, refusal) => {
+  await using place = new Workplace()
+  await place.errand('add', 'idle', '--executor', 'elsewhere')
+  if (before.length > 0) await place.errand(...before)
+  const { code, err } = await place.errand('pause', '#1')
+  expect(code).toBe(2)
+  expect(err).toContain(`Cannot pause #1 idle: ${refusal}`)
+  expect(err).not.toContain('notBefore')
+})
+
+it('errand show names its parent and its open dependencies by their numbers, and cuts no name', async () => {
+  await using place = new Workplace()
+  await place.errand('add', 'parent')
+  await place.errand('add', 'first')
+  const name = 'a long name '.repeat(20).trim()
+  await place.errand('add', name, '--parent', '#1', '--after', '#2')
+  const { out } = await place.errand('show', '#3')
+  expect(out).toMatch(new RegExp(`^#3 ${name}: blocked$`, 'm'))
+  expect(out).toMatch(/^parentId +#1$/m)
+  expect(out).toMatch(/^blockedBy +#2$/m)
+})
+
+it('errand add prints the id alone for a script, and the number, name and state at a terminal', async () => {
+  await using place = new Workplace()
+  expect((await place.errand('add', 'one')).out).toMatch(/^task-\w+\n$/)
+  const io = fakeIo({ tty: true, cwd: place.folder, env: { ERRAND_LEDGER: join(place.folder, 'ledger.db') } })
+  expect(await main(['add', 'two'], io)).toBe(0)
+  expect(io.out()).toMatch(/^#2 two claimable \(task-\w+\)\n$/)
+})

@@ -1,6 +1,7 @@
 // `errand add`: creates one task. Any engine that works on the ledger and has the executor runs it.
 import { misuse } from '../../../terminal/arguments.ts'
 import { type CommandIo, printValue } from '../../../terminal/io.ts'
+import { changedLine } from '../../../terminal/task-labels.ts'
 import { fieldHelp, fieldOptions, fieldsIn } from '../field-flags.ts'
 import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
@@ -9,7 +10,7 @@ import { defineVerb } from '../verb.ts'
 export const add = defineVerb({
   usage: 'add [NAME] [--run CMD | --executor X [--input JSON]]',
   help: [
-    'Creates a task and prints its id. With --run it is a shell command that runs in this folder; without an executor it waits for a claim ("errand claim").',
+    'Creates a task and prints its id; at a terminal also its number and state. With --run it is a shell command that runs in this folder; without an executor it waits for a claim ("errand claim").',
     ...fieldHelp(),
   ].join('\n'),
   options: { ...fieldOptions, run: { type: 'string' } },
@@ -27,7 +28,8 @@ export const add = defineVerb({
       const parentId = fields.parentId && (await idOf(fields.parentId))
       const blockedBy = await Promise.all((fields.blockedBy ?? []).map(idOf))
       const [task] = await engine.create([{ ...fields, parentId, blockedBy }])
-      printValue(io, values, task, task?.id ?? '')
+      if (task !== undefined)
+        printValue(io, values, task, io.stdout.isTTY ? `${changedLine(task)} (${task.id})` : task.id)
     })
   },
 })

@@ -70,7 +70,7 @@ export const show = defineVerb({
   run: (io, args) =>
     withTask(io, args, async (engine, found) => {
       const details = await readTaskDetails(engine, found)
-      const { task, ...rest } = details
+      const { task, numberOf: _numberOf, ...rest } = details
       const json = { ...task, ...rest, usage: usageOf(rest.messages) }
       printValue(io, args.values, json, formatTaskDetails(details, io.stdout.columns))
     }),
