@@ -1,4 +1,4 @@
-// Layout of boxes and arrows for the state chart and the dependencies. Loaded only where a graph is drawn.
+// Layout of boxes and arrows for the state chart. Loaded only where a graph is drawn.
 
 import { Graph, layout } from '@dagrejs/dagre'
 

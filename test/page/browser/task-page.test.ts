@@ -164,17 +164,43 @@ it('the page of a wide group draws a part of its family and says so', async () =
   await expect.poll(() => rows.count()).toBe(51)
 })
 
-it('no part of the page of a task scrolls sideways on a phone, and its state chart shows all states', async () => {
+/** The boxes that scroll sideways, other than code and the stacks of errors, whose lines are not broken. */
+function widerBoxes(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`[...document.querySelectorAll('body, body *')]
+    .filter(({ scrollWidth, clientWidth }) => clientWidth > 0 && scrollWidth > clientWidth + 1)
+    .filter((node) => ['auto', 'scroll'].includes(getComputedStyle(node).overflowX) && !node.matches('pre.code'))
+    .map(({ tagName, className, scrollWidth, clientWidth }) => tagName + '.' + className + ' ' + scrollWidth + ' in ' + clientWidth)`)
+}
+
+it.each([320, 375])('no part of a page scrolls sideways on a phone of %i pixels', async (width) => {
+  const [asks, group, late] = [
+    await server.create({ name: 'Watch the kiln', executor: 'asks' }),
+    await server.create(works),
+    await server.create({ name: 'A task whose name is longer than any phone is wide', executor: 'fails' }),
+  ]
+  const blocked = await server.create({ name: 'Unload the kiln', executor: 'rests', blockedBy: [asks, group, late] })
+  await server.create({ name: 'Sell the bowls', executor: 'rests', blockedBy: [blocked] })
+  const page = await opened(asks, await newContext({ viewport: { width, height: 800 } }))
+  for (const taskId of [asks, group, late, blocked]) {
+    await page.goto(`${server.url}/#/task/${taskId}`)
+    await page.getByText(taskId).first().waitFor()
+    await page.getByRole('img', { name: /^State chart/ }).waitFor()
+    expect(await widerBoxes(page)).toEqual([])
+  }
+  const drawing = page.getByRole('group', { name: 'What it comes after, and what comes after it' })
+  expect(await drawing.getByRole('link').count()).toBe(5)
+  for (const view of ['', 'new']) {
+    await page.goto(`${server.url}/#/${view}`)
+    await page.getByRole('heading').first().waitFor()
+    expect(await widerBoxes(page)).toEqual([])
+  }
+})
+
+it('a phone shows all states of the state chart of a task', async () => {
   const taskId = await server.create({ name: 'Watch the kiln', executor: 'asks' })
   const page = await opened(taskId, await newContext({ viewport: { width: 375, height: 800 } }))
   const chart = page.getByRole('img', { name: /State chart: the task is input_required/ })
   await chart.waitFor()
-  const wider = () =>
-    page.evaluate<string[]>(`[...document.querySelectorAll('body, body *')]
-      .filter(({ scrollWidth, clientWidth }) => clientWidth > 0 && scrollWidth > clientWidth + 1)
-      .filter((node) => ['auto', 'scroll'].includes(getComputedStyle(node).overflowX))
-      .map(({ tagName, className }) => tagName + '.' + className)`)
-  expect(await wider()).toEqual([])
   expect(await chart.locator('.node').count()).toBe(8)
   const beyond = await page.evaluate<number>(`[...document.querySelectorAll('svg.chart .edge')].filter((edge) => {
     const { x, width } = edge.getBBox()
