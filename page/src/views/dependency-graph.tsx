@@ -53,7 +53,7 @@ export function DependencyGraph({ own, dependencies, dependents }: DependencyGra
   )
 }
 
-const letterWidth = 6.8
+const letterWidth = 7
 
 function TaskNode({ row, placed, own }: { row: TaskRow; placed: PlacedDependencies; own: boolean }) {
   const { nodes, nodeWidth } = placed
