@@ -207,6 +207,23 @@ it.each([
   await page.keyboard.press('a')
   await page.getByRole('dialog').waitFor()
   found.push(['dialog', await violations(page)])
+  await page.keyboard.press('Escape')
+  for (const [button, wrong] of [
+    ['Change priority', 'Enter a whole number.'],
+    ['Send message', 'Say something.'],
+  ] as const) {
+    await page.getByRole('button', { name: button }).click()
+    const dialog = page.getByRole('dialog')
+    found.push([button, await violations(page)])
+    await dialog.getByRole('spinbutton').or(dialog.getByRole('textbox')).fill('')
+    await dialog.getByRole('button', { name: /^(Change|Send)$/ }).click()
+    await dialog.getByText(wrong).waitFor()
+    found.push([`${button}, refused`, await violations(page)])
+    await page.keyboard.press('Escape')
+  }
+  await page.goto(`${server.url}/#/task/none`)
+  await page.getByRole('link', { name: 'All tasks' }).waitFor()
+  found.push(['missing task', await violations(page)])
   await page.goto(`${server.url}/#/new`)
   await page.getByRole('heading', { name: 'Create a task' }).waitFor()
   found.push(['create', await violations(page)])
