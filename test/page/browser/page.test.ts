@@ -230,6 +230,14 @@ it.each([
   expect(found.filter(([, faults]) => faults.length > 0)).toEqual([])
 })
 
+it('the page fits a screen of 320 pixels while it is disconnected', async () => {
+  const context = await newContext({ viewport: { width: 320, height: 800 } })
+  await context.route(/\/events\b/, (route) => route.abort())
+  const { page } = await openPage(context, server.url)
+  await page.getByText('○ disconnected').waitFor()
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
+})
+
 it('axe finds a fault that is planted in the page', async () => {
   const context = await newContext({ bypassCSP: true })
   const { page } = await openPage(context, server.url)
