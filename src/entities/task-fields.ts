@@ -110,13 +110,13 @@ const numberOrNull = { shows: () => z.number().nullable(), first: () => null }
 export const taskFields = {
   /** Required without an executor and a goal. A line; imported files may have a long one. */
   name: field(() => text.max(10_000), {
-    meaning: 'Its name in lists. Default: the executor, or the first line of the goal.',
+    meaning: 'The name that lists show. Default: the executor, or the first line of the goal.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     stored: { shows: () => z.string(), first: () => '' },
   }),
   /** The assignment of an agent. */
   goal: field(() => text, {
-    meaning: 'What the task is to achieve, in full: its agent receives nothing else.',
+    meaning: 'What the task is to achieve, in full: the agent receives nothing else.',
     by: ['create', 'update', 'plans', 'models'],
     clearable: true,
     definesWork: true,
@@ -130,13 +130,13 @@ export const taskFields = {
   }),
   executor: field(() => nameSchema, {
     meaning:
-      'The name of the agent or other executor that works on it. Without an executor and a goal it waits to be claimed.',
+      'The agent or other executor that works on the task. With neither an executor nor a goal, the task waits to be claimed.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     definesWork: true,
     stored: textOrNull,
   }),
   input: field(() => z.unknown(), {
-    meaning: 'The input of its executor, as JSON.',
+    meaning: 'The input of the executor, as JSON.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     definesWork: true,
     stored: { shows: () => z.unknown(), first: () => null },
@@ -149,27 +149,27 @@ export const taskFields = {
     stored: { shows: () => z.number(), first: () => 0 },
   }),
   parentId: field(() => taskIdSchema, {
-    meaning: 'Its parent task. Default: the task that creates it, if one does.',
+    meaning: 'The parent task. Default: the task that creates this one, if a task does.',
     by: ['create', 'add', 'board', 'models'],
     stored: textOrNull,
     flag: 'parent',
   }),
   /** Ids of tasks that must be completed before this one starts. */
   blockedBy: field(() => z.array(taskIdSchema).max(10_000), {
-    meaning: 'Ids of the tasks that must be completed before it starts.',
+    meaning: 'Ids of the tasks that must be completed before this one starts.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     definesWork: true,
     flag: 'after',
   }),
   metadata: field(() => z.record(z.string(), z.unknown()), {
-    meaning: 'Your own data, stored with it as JSON.',
+    meaning: 'JSON data of your own to store with the task.',
     by: ['create', 'update', 'plans', 'add', 'board'],
     stored: { shows: () => z.record(z.string(), z.unknown()), first: () => ({}) },
   }),
   /** Only with an executor, like `timeoutMs`: without one it would have no effect and is refused. */
   retry: field(retryPolicySchema, {
     meaning:
-      "How many times it is attempted, and the delay between attempts. Default: its executor's, else one attempt.",
+      "How many times the task is attempted, and the delay between attempts. Default: the executor's, else one attempt.",
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
     definesWork: true,
@@ -177,7 +177,7 @@ export const taskFields = {
   }),
   /** Milliseconds after which a run fails with `TIMEOUT`. */
   timeoutMs: field(() => durationSchema, {
-    meaning: "The maximum duration of a run. Default: its executor's, else unlimited.",
+    meaning: "The maximum duration of a run. Default: the executor's, else unlimited.",
     unit: 'duration',
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
@@ -187,7 +187,7 @@ export const taskFields = {
   }),
   /** Epoch milliseconds at which it finally fails with `TIMEOUT` unless it has settled. A group fails with its tasks. */
   deadline: field(() => timeSchema, {
-    meaning: 'The time at which it fails unless it has settled.',
+    meaning: 'The time at which the task fails unless it has ended.',
     unit: 'time',
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
@@ -195,7 +195,7 @@ export const taskFields = {
   }),
   /** Epoch milliseconds before which it does not start. Of a task: null when none was set or its timer has fired. */
   notBefore: field(() => timeSchema, {
-    meaning: 'The earliest time at which it may start.',
+    meaning: 'The earliest time at which the task may start.',
     unit: 'time',
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
@@ -206,7 +206,7 @@ export const taskFields = {
   concurrency: field(
     () => z.int('expected a number of tasks').min(1, 'at least one task must be able to run').max(1_000_000),
     {
-      meaning: 'How many of its children may run at the same time.',
+      meaning: 'How many children of the task may run at the same time.',
       by: ['create', 'update', 'plans', 'add'],
       clearable: true,
       policy: true,
@@ -214,7 +214,7 @@ export const taskFields = {
   ),
   /** Deleted children count too. The engine's limit of the same name also applies. */
   maxChildren: field(() => z.int().min(1).max(1_000_000), {
-    meaning: "How many children it may have, within the engine's limit.",
+    meaning: "How many children the task may have, within the engine's limit.",
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
     policy: true,
@@ -231,7 +231,7 @@ export const taskFields = {
   }),
   /** False: it waits for `start` or `schedule`. Default: its group's, else the engine's (`true`). */
   autoStart: field(() => z.boolean(), {
-    meaning: 'Whether it starts by itself.',
+    meaning: 'Whether the task starts by itself.',
     by: ['create', 'plans'],
     default: true,
   }),
@@ -241,7 +241,7 @@ export const taskFields = {
    */
   autoComplete: field(() => z.union([z.boolean(), z.literal('all-settled')]), {
     meaning:
-      'Whether its children complete the task when its own work is done: true (when all are completed), false, or all-settled.',
+      'Whether the children complete the task when its own work is done: true (when all are completed), false, or all-settled.',
     by: ['create', 'update', 'plans', 'add'],
     default: false,
     clearable: true,
@@ -250,7 +250,7 @@ export const taskFields = {
   /** What the next run does about an interrupted call. Default: the executor's, else the engine's (`fail`). */
   onInterrupt: field(() => z.enum(onInterruptPolicies), {
     meaning:
-      "What the next run does about a call that a crash interrupted. Default: its executor's, else the engine's.",
+      "What the next run does about a call that a crash interrupted. Default: the executor's, else the engine's.",
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
     definesWork: true,
@@ -279,14 +279,14 @@ export const taskFields = {
    * Default false.
    */
   notifyParent: field(() => z.boolean(), {
-    meaning: 'Whether its parent receives a message when it has settled. Refused below a group.',
+    meaning: 'Whether the parent receives a message when the task has ended. Refused below a group.',
     by: ['create', 'plans', 'add'],
     default: false,
     policy: true,
   }),
   /** Only without an executor: the role that a claim needs. */
   role: field(() => wordSchema, {
-    meaning: 'Only agents of this role may claim it.',
+    meaning: 'Only agents of this role may claim the task.',
     by: ['create', 'update', 'plans', 'add', 'board'],
     clearable: true,
     definesWork: true,
@@ -309,7 +309,7 @@ export const taskFields = {
   ),
   /** The only worker that may claim it, until it is claimed and released again. */
   owner: field(() => wordSchema, {
-    meaning: 'The only worker that may claim it.',
+    meaning: 'The only worker that may claim the task.',
     by: ['update', 'board'],
     clearable: true,
   }),
@@ -318,7 +318,7 @@ export const taskFields = {
    * `cli`, `http`, `mcp`). Null for children that a run spawned, whose creator is `parentId`, and for tasks of earlier versions.
    */
   createdBy: field(() => z.string(), {
-    meaning: 'Its creator: a task, a name from credentials, or the surface. Set by the engine.',
+    meaning: 'The creator: a task, a name from credentials, or the surface. Set by the engine.',
     by: [],
     stored: textOrNull,
   }),
@@ -327,14 +327,14 @@ export const taskFields = {
    * executor that runs commands fails with `FORBIDDEN`.
    */
   mayRunCommands: field(() => z.boolean(), {
-    meaning: 'Whether its executor may run commands. Set by the engine, from the rights of its creator.',
+    meaning: 'Whether the executor may run commands. Set by the engine, from the rights of the creator.',
     by: [],
     default: true,
     stored: { shows: () => z.boolean(), first: () => true },
   }),
   /** The first message to its agent, in place of the agent's own instructions. Only for agents. */
   systemPrompt: field(() => text, {
-    meaning: "Instructions for its agent, in place of the agent's own.",
+    meaning: "Instructions for the agent of the task, in place of the agent's own.",
     by: ['create', 'plans', 'models'],
   }),
   /**
@@ -342,7 +342,7 @@ export const taskFields = {
    * commands, may only name one that the engine offers: a registered one, the default, or that of an agent.
    */
   model: field(() => wordSchema, {
-    meaning: 'The name of the model that works on it.',
+    meaning: 'The name of the model that works on the task.',
     by: ['create', 'plans', 'models'],
     policy: true,
   }),
@@ -351,7 +351,7 @@ export const taskFields = {
    * which no list allows. Tasks outside of its own subtree are always refused.
    */
   abilities: field(() => abilityListSchema, {
-    meaning: 'The abilities that its model may call: ids, `module:*`, `*`. Never more than its parent may call.',
+    meaning: 'The abilities that the model may call: ids, `module:*`, `*`. Never more than the parent task may call.',
     by: ['create', 'plans', 'models'],
   }),
   /**
@@ -382,7 +382,7 @@ export const taskFields = {
         )
         .max(maxObjectives),
     {
-      meaning: 'Its objectives, numbered from 1.',
+      meaning: 'The objectives, numbered from 1.',
       by: ['create', 'plans', 'add', 'models'],
       flag: 'objective',
     },
@@ -405,7 +405,7 @@ export const taskFields = {
   }),
   /** The name of its agent in a team (its own, or its parent's). Default: the name of its executor. */
   agentId: field(() => wordSchema, {
-    meaning: 'The name of its agent in the team.',
+    meaning: 'The name of the agent in the team.',
     by: ['create', 'plans', 'models'],
   }),
 }

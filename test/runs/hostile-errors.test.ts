@@ -227,7 +227,7 @@ describe('the stack of an error', () => {
     const failure = await engine.result(id).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(TaskFailedError)
     expect(failure).toMatchObject({
-      message: `Task ${id} failed: out of paper (PAPER). \`retry\` gives it a new attempt.`,
+      message: `Task #1 (work) failed: out of paper (PAPER). \`retry\` gives it a new attempt.`,
       error: { code: 'PAPER', message: 'out of paper', details: { tray: 2 } },
       cause: {
         name: 'Failure',

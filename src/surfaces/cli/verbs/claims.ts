@@ -19,12 +19,12 @@ import { defineVerb } from '../verb.ts'
 export const claim = defineVerb({
   usage: 'claim [ID] --as OWNER [--lease DURATION] [--role R] [--parent ID] [--tag T]…',
   help: [
-    'Claims a task that no executor runs, so that only you work on it. Without ID, it is the oldest of the tasks with the highest priority.',
+    'Claims a task that has no executor, so that only you work on it. Without ID, claims the oldest of the claimable tasks with the highest priority.',
     'Prints the task with the number of the claim, which "complete", "fail", "heartbeat" and "release" take as --fence.',
-    'Exits with 1 when there is no such task, or another client has claimed it first.',
+    'Exits with 1 if there is nothing to claim, or if another client has claimed the task first.',
     '  --as OWNER        your name; default: ERRAND_OWNER',
     '  --lease DURATION  the claim expires unless "errand heartbeat" renews it in time: 90s, 5m, 2h; default: it never expires',
-    '  --role R          include tasks for this role',
+    '  --role R          your role; also claims tasks that only this role may claim',
     '  --parent ID       only children of this task',
     '  --tag T           only tasks with this tag; if given several times, with all of them',
   ].join('\n'),
@@ -102,7 +102,7 @@ export const release = defineVerb({
 export const complete = defineVerb({
   usage: 'complete ID [--as OWNER] [--fence N] [--result JSON | RESULT…]',
   help: [
-    'Completes a task that no executor runs. RESULT is text; --result takes a JSON value.',
+    'Completes a task that has no executor. RESULT is text; --result takes a JSON value.',
     '  --as OWNER  the owner of the claim; default: ERRAND_OWNER',
     '  --fence N   the number of the claim, as "errand claim" printed it; required for a claim with a lease',
   ].join('\n'),
@@ -121,7 +121,7 @@ export const complete = defineVerb({
 export const fail = defineVerb({
   usage: 'fail ID REASON… [--as OWNER] [--fence N] [--code CODE]',
   help: [
-    'Fails a task that no executor runs. "errand retry" opens it again.',
+    'Records that a task without an executor has failed. "errand retry" opens it again.',
     '  --as OWNER   the owner of the claim; default: ERRAND_OWNER',
     '  --fence N    the number of the claim, as "errand claim" printed it; required for a claim with a lease',
     '  --code CODE  the error code, for programs; default: TASK_FAILED',

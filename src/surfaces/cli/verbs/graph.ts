@@ -25,7 +25,7 @@ const formats = ['mermaid', 'json', 'both'] as const
 export const graph = defineVerb({
   usage: `graph [ID | PLAN | --machine ${machineNames.join('|')} [--format ${formats.join('|')}]]`,
   help: [
-    'Prints a Mermaid diagram of a plan file, of a task with its subtasks, or of the whole ledger; or the lifecycle of a machine:',
+    'Prints a Mermaid diagram of a plan file, of a task with its subtasks, or of the whole ledger; or one of the state machines of errand:',
     `  --machine NAME  ${machineNames.slice(0, -1).join(', ')} or ${machineNames.at(-1)} (the engine itself): prints a Mermaid diagram and the configuration of the XState machine, which createMachine and the Stately editor accept`,
     '  --format F      with --machine: mermaid or json; default both, separated by an empty line',
     '  --json          with --machine: print { "id", "mermaid", "config" } on one line',

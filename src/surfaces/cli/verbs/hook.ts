@@ -10,14 +10,14 @@ const hookVerbs = verbTable({
   },
   'session-end': { summary: 'record the end of a session in its task', load: () => import('./hook/sessions.ts') },
   install: {
-    summary: 'print or write the settings that make a coding agent call these',
+    summary: 'print or write the settings with which a coding agent runs these hooks',
     load: () => import('./hook/install.ts'),
   },
 })
 
 export const hook = defineVerb({
   usage: `hook ${Object.keys(hookVerbs).join('|')}`,
-  help: `Hooks for coding agents. The task of a session is the first existing one that ${taskVariables.join(', ')} name. session-start and session-end always exit with 0 and never create a ledger; they report errors only with ERRAND_DEBUG=1.`,
+  help: `Hooks for coding agents. The task of a session is the first existing task that one of ${taskVariables.join(', ')} names. session-start and session-end always exit with 0 and never create a ledger; they report errors only with ERRAND_DEBUG=1.`,
   positionals: { max: 0 },
   verbs: hookVerbs,
   async run() {

@@ -19,8 +19,10 @@ import { defineVerb } from '../verb.ts'
 export const ps = defineVerb({
   usage: 'ps [--all] [--status S]… [--ready] [--owner NAME] [--tag T]… [--watch]',
   help: [
-    `Lists the tasks that are not settled, and the failed groups that contain them; --all lists every task, --status those in one state (${taskStatuses.join(', ')}; also accepted: ${statusLabels.filter((word) => !taskStatuses.some((status) => status === word)).join(', ')}). --json prints one task per line.`,
-    '  --ready       only tasks that wait for a slot (queued) or a claim (claimable)',
+    'Lists the open tasks, and the failed groups that contain one. --json prints one task per line.',
+    '  --all         every task',
+    `  --status S    only tasks in this state: ${taskStatuses.join(', ')} (or, in other vocabularies, ${statusLabels.filter((word) => !taskStatuses.some((status) => status === word)).join(', ')}); may be given several times`,
+    '  --ready       only tasks that could start now: when a slot is free (queued), or when they are claimed (claimable)',
     '  --owner NAME  only tasks that NAME has claimed',
     '  --tag T       only tasks with this tag; if given several times, with all of them',
     '  --watch       keep showing changes until Ctrl-C: redraws the table on a terminal, else prints one line per change',
@@ -78,7 +80,7 @@ export const show = defineVerb({
 
 export const tree = defineVerb({
   usage: 'tree [ID] [--all]',
-  help: 'Shows a task with all its subtasks; without an id every tree with a task that is not settled, with --all every tree. --json prints one task per line.',
+  help: 'Shows a task with all its subtasks. Without ID, shows every tree with an open task; with --all, every tree. --json prints one task per line.',
   options: { all: { type: 'boolean', short: 'a' } },
   positionals: { max: 1 },
   run: (io, { values, positionals: [ref] }) =>
@@ -94,7 +96,7 @@ export const tree = defineVerb({
 
 export const why = defineVerb({
   usage: 'why ID',
-  help: 'Explains why a task does not run: it waits for a slot, a limit, a sibling, another task, a time, an answer or a claim, or has ended. For a running task: who works on it, since when, and how its children affect it.',
+  help: 'Explains why a task does not run: it waits for a slot, a limit, a sibling, another task, a time, an answer or a claim, or it has ended. For a running task, says who works on it, since when, and how its children affect it.',
   positionals: { min: 1, max: 1 },
   run: (io, args) =>
     withTask(io, args, async (engine, task) => {

@@ -14,7 +14,7 @@ export const send = defineVerb({
   usage: 'send ID [MESSAGE] [--follow-up | --abort] [--retry]',
   help: [
     'Sends a message to a task: its agent reads it before its next step. The message also answers an open question that accepts text. Without MESSAGE, reads it from stdin.',
-    '  --follow-up  the agent reads it only when it would end',
+    '  --follow-up  the agent reads it only when it would otherwise end',
     '  --abort      pause the task at once; it reads the message when it is resumed',
     '  --retry      give a failed task a new attempt with the message',
   ].join('\n'),
@@ -36,7 +36,7 @@ export const send = defineVerb({
 
 export const answer = defineVerb({
   usage: 'answer ID [VALUE] [--question Q]',
-  help: 'Answers the open question of a task. VALUE is parsed as JSON if possible, otherwise it is text; a question that expects text gets VALUE unparsed. Without VALUE, the default of the question is the answer. --question names one of several.',
+  help: 'Answers the open question of a task. VALUE is parsed as JSON if possible, otherwise it is text; a question that expects text gets VALUE unparsed. Without VALUE, the default of the question is the answer. If a task has several open questions, --question selects one by its id.',
   options: texts('question'),
   positionals: { min: 1, max: 2 },
   run: (io, args) =>

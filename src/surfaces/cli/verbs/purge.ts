@@ -8,7 +8,7 @@ import { defineVerb } from '../verb.ts'
 
 export const purge = defineVerb({
   usage: 'purge --older-than DURATION',
-  help: 'Deletes tasks that have been settled for longer than this (90s, 2h, 30d), with all their data: only whole families, and none that an open task waits for.',
+  help: 'Deletes tasks that ended longer ago than DURATION (90s, 2h, 30d), with all their data. A task is deleted only together with its parent and its subtasks, and not while an open task depends on one of them.',
   options: texts('older-than'),
   positionals: { max: 0 },
   async run(io, { values }) {

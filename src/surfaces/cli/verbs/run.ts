@@ -58,11 +58,11 @@ export const run = defineVerb({
   usage:
     'run PLAN [TARGET…] [--concurrency N] [--redo NAME]… [--again | --key K] [--dry-run] [--model SPEC] [--files DIR]',
   help: [
-    'Runs a plan (YAML or JSON) to its end, or continues it. With targets, runs only these tasks and the tasks that they wait for.',
-    'When a plan runs again, completed and canceled tasks stay as they are. Failed ones get a new attempt with their present definition.',
+    'Runs a plan (YAML or JSON) to its end, or continues it. With targets, runs only these tasks and the tasks that they depend on.',
+    'When a plan runs again, completed and canceled tasks stay as they are. Failed tasks are tried again, as the plan defines them now.',
     '  --redo NAME    run this completed task again',
-    '  --again        start a new round of the whole plan',
-    '  --key K        start or continue the round with this name: --key "$(date +%F)" runs a plan once a day',
+    '  --again        run the whole plan again from its beginning, with new tasks',
+    '  --key K        start or continue the run of the plan with this name: --key "$(date +%F)" runs a plan once a day',
     '  --concurrency  how many tasks may run at once',
     '  --dry-run      only print what would be done',
     '  --json         print the events of the run, one per line',
