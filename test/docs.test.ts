@@ -35,12 +35,12 @@ describe('The quick starts of the README', () => {
       const ended = { status, statusReason, error }
       const words = [
         processStatusOf(ended),
-        completionStatusOf(ended) ?? 'none',
+        completionStatusOf(ended) ?? 'no status',
         day1StatusOf(ended.status),
         boardStatusOf(ended),
       ]
-      const name = `\`${status}\`${statusReason === null ? '' : ', after its engine was lost'}`
-      return `| ${[name, ...words.map((word) => (word === 'none' ? word : `\`${word}\``))].join(' | ')} |`
+      const name = `\`${status}\`${statusReason === null ? '' : ', because its engine died'}`
+      return `| ${[name, ...words.map((word) => (word === 'no status' ? word : `\`${word}\``))].join(' | ')} |`
     }
     const rows = taskStatuses.flatMap((status) =>
       status === 'waiting' ? [rowOf(status), rowOf(status, 'interrupted')] : [rowOf(status)],

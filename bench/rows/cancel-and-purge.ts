@@ -40,7 +40,7 @@ export const cancelAndPurge = defineRow<Size, Size>({
   title: 'Cancel and purge in a large ledger',
   method:
     'One cancel of a task without children (median of ten), forty such cancels at once, and the purge of 200 old roots: with no other ' +
-    'tasks in the ledger, and with 200,000, half of them settled. The stall is the longest time in which the event loop did not turn.',
+    'tasks in the ledger, and with 200,000, half of them settled. The stall is the longest time in which the event loop was blocked.',
   figures: {
     leaf: { label: 'one cancel', unit: 'ms', better: 'less' },
     forty: { label: 'cancels at once', unit: 'ms', better: 'less' },

@@ -23,7 +23,7 @@ export const history = defineRow<Size, Given>({
   name: 'history',
   title: 'From create to the start of the executor, with history',
   method:
-    'The idle case of the row above, in a ledger with that many completed tasks, each with its run and its events.',
+    'The idle case of the table above, in a ledger with the number of completed tasks that the row names, each with its run and its events.',
   figures: latencyKinds,
   sizes: {
     full: { tasks: 200, everyMs: 25, settled: [0, 100_000, 1_000_000] },

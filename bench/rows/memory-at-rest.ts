@@ -55,7 +55,7 @@ export const memoryAtRest = defineRow<Size, Given>({
   name: 'memory-at-rest',
   title: 'Memory of tasks at rest',
   method:
-    'An engine creates tasks and brings each to the state. The heap after garbage collection is compared with the heap after the ' +
+    'An engine creates tasks and brings each task into the state that the row names. The heap after garbage collection is compared with the heap after the ' +
     'first thousand tasks. A paused task ran and was paused; a waiting one sleeps for a day.',
   figures: { heap: { label: 'heap', unit: 'bytes a task', better: 'less' } },
   sizes: { full: { tasks: 100_000 }, quick: { tasks: 10_000 }, tiny: { tasks: 20 } },

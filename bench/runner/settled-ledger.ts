@@ -11,7 +11,7 @@ type PreparingWorld = Pick<World, 'errand' | 'packageRoot' | 'prepared'>
 
 export const settledFile = (prepared: string, count: number): string => join(prepared, `settled-${count}.db`)
 
-/** A ledger with that many completed tasks, each with its run and its events. Rows that need the same share the file. */
+/** A ledger with this many completed tasks, each with its run and its events. Rows that need the same share the file. */
 export async function prepareSettled(world: PreparingWorld, count: number): Promise<void> {
   const file = settledFile(world.prepared, count)
   if (existsSync(file)) return

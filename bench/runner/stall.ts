@@ -1,4 +1,4 @@
-// The longest time in which the event loop did not turn.
+// The longest time in which the event loop was blocked.
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 
 /** Milliseconds of the work, and its longest block of the event loop. */
