@@ -110,7 +110,7 @@ const numberOrNull = { shows: () => z.number().nullable(), first: () => null }
 export const taskFields = {
   /** Required without an executor and a goal. A line; imported files may have a long one. */
   name: field(() => text.max(10_000), {
-    meaning: 'The name that lists show. Default: the executor, or the first line of the goal.',
+    meaning: 'The name shown in lists. Default: the executor, or the first line of the goal.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     stored: { shows: () => z.string(), first: () => '' },
   }),
@@ -143,13 +143,13 @@ export const taskFields = {
   }),
   /** Higher runs first. Default 0. */
   priority: field(() => z.int().min(-1_000_000_000).max(1_000_000_000), {
-    meaning: 'Higher runs first.',
+    meaning: 'Higher numbers run first.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     default: 0,
     stored: { shows: () => z.number(), first: () => 0 },
   }),
   parentId: field(() => taskIdSchema, {
-    meaning: 'The parent task. Default: the task that creates this one, if a task does.',
+    meaning: 'The parent task. Default: the task that creates this one, if any.',
     by: ['create', 'add', 'board', 'models'],
     stored: textOrNull,
     flag: 'parent',
@@ -162,7 +162,7 @@ export const taskFields = {
     flag: 'after',
   }),
   metadata: field(() => z.record(z.string(), z.unknown()), {
-    meaning: 'JSON data of your own to store with the task.',
+    meaning: 'Your own data, stored with the task as JSON.',
     by: ['create', 'update', 'plans', 'add', 'board'],
     stored: { shows: () => z.record(z.string(), z.unknown()), first: () => ({}) },
   }),
@@ -382,14 +382,14 @@ export const taskFields = {
         )
         .max(maxObjectives),
     {
-      meaning: 'The objectives, numbered from 1.',
+      meaning: 'The objectives of the team, numbered from 1.',
       by: ['create', 'plans', 'add', 'models'],
       flag: 'objective',
     },
   ),
   /** The parent of its branch of memory. Default: the branch of the nearest team above, else `main`. */
   parentBranch: field(() => text.max(1_000), {
-    meaning: 'Branch of memory that receives durable facts. Default: that of the nearest team above, else main.',
+    meaning: 'The branch of memory that receives durable facts. Default: that of the nearest team above, else main.',
     by: ['create', 'plans', 'add', 'models'],
   }),
   /** The confidence that a fact needs to be merged into the parent branch, 0 to 1. Default: the engine's. */
@@ -399,7 +399,7 @@ export const taskFields = {
   }),
   /** The categories of facts that are merged. Default: the engine's. */
   durableCategories: field(() => z.array(wordSchema).max(100), {
-    meaning: 'Categories of durable facts.',
+    meaning: 'The categories of facts that are durable.',
     by: ['create', 'plans', 'add', 'models'],
     flag: 'durable-category',
   }),
