@@ -17,7 +17,7 @@ export const planRequestShape = once(() => ({
     .max(1_000)
     .optional()
     .describe('Continues the round with this name, or starts it. Default: the latest counted round.'),
-  again: z.boolean().optional().describe('Begins a new round of the whole plan. Not with `key`.'),
+  again: z.boolean().optional().describe('Runs the whole plan again, with new tasks. Cannot be combined with `key`.'),
 }))
 
 /** Both name a round. */
@@ -49,7 +49,7 @@ export interface PlanOptions {
   redo?: readonly string[]
   /** Continues the round with this name, or starts it. Default: the latest counted round of the plan. */
   key?: string
-  /** Begins a new round of the whole plan. Not with `key`. */
+  /** Runs the whole plan again, with new tasks. Cannot be combined with `key`. */
   again?: boolean
   /** Aborts the preparation before its first change, and every wait for the round; tasks that were created go on. */
   signal?: AbortSignal

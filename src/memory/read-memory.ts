@@ -42,7 +42,7 @@ export const factQuerySchema = once(() =>
     branch: branchSchema().optional().describe('Default: that of the calling task, else main.'),
     category: categorySchema().optional(),
     status: z.enum(factStatuses).optional().describe('Default: both.'),
-    taskId: taskIdSchema.optional().describe('Only facts found in work on this task.'),
+    taskId: taskIdSchema.optional().describe('Only facts found while working on this task.'),
     agentId: agentIdSchema().optional().describe('Only facts found by this agent.'),
     sessionId: sessionIdSchema().optional(),
     verdict: z.enum(factVerdicts).optional().describe('Only facts with this verdict of a checkpoint.'),

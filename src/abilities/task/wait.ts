@@ -31,7 +31,7 @@ export function taskWait(host: AbilityHost) {
   return defineAbility({
     id: 'task:wait',
     access: 'read',
-    description: 'Waits until tasks have ended, and returns their outcomes.',
+    description: 'Waits until the given tasks have ended, and returns their outcomes.',
     input: inputSchema(),
     output: z.object({ tasks: z.array(awaitedTaskSchema()) }),
     scope: ({ taskIds }) => taskIds,

@@ -65,7 +65,7 @@ const exportFolder = defineVerb({
 export const sync = defineVerb({
   usage: 'board sync [DIR] [--watch] [--board NAME]',
   help: [
-    'Synchronizes the board and a folder of task files: edits of files are applied to the board like commands, then the files are written again. A refused edit is reported and saved in a copy, and the file gets the values of the board. DIR defaults to .tasks. Exits with 1 when an edit was refused.',
+    'Synchronizes the board and a folder of task files: edits to the files are applied to the board as commands would be, and then the files are written again. A refused edit is reported and saved in a copy, and the file is reset to the values on the board. DIR defaults to .tasks. Exits with 1 when an edit was refused.',
     '  --watch  continue until Ctrl-C, after any change of the board or the files',
   ].join('\n'),
   options: { ...boardOptions, watch: { type: 'boolean', short: 'w' } },

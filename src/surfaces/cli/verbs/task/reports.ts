@@ -65,7 +65,7 @@ export const types = defineVerb({
 export const timeline = defineVerb({
   usage: 'task timeline AGENT [--limit N]',
   help: [
-    'Lists the work of an agent on all tasks, latest first: when it joined, for how long, in which role, and its summary. --json prints one entry per line.',
+    'Lists the work of an agent on all tasks, latest first: when it joined, how long it stayed, its role and its summary. --json prints one entry per line.',
     '  --limit N  how many; default 20',
   ].join('\n'),
   options: texts('limit'),
