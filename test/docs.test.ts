@@ -39,7 +39,7 @@ describe('The quick starts of the README', () => {
         day1StatusOf(ended.status),
         boardStatusOf(ended),
       ]
-      const name = `\`${status}\`${statusReason === null ? '' : ', because its engine died'}`
+      const name = `\`${status}\`${statusReason === null ? '' : ', after its engine was lost'}`
       return `| ${[name, ...words.map((word) => (word === 'no status' ? word : `\`${word}\``))].join(' | ')} |`
     }
     const rows = taskStatuses.flatMap((status) =>

@@ -60,7 +60,7 @@ export function faithfulImage(value: unknown, what: string, root: string): unkno
 const maxNamedLosses = 10
 
 /**
- * The JSON image of a result. What JSON cannot carry of it is reported with its path: the work is done, so nothing is refused that has an
+ * The JSON image of a result. What JSON cannot carry of it is reported, up to ten parts with their paths: the work is done, so nothing is refused that has an
  * image at all. Objects of classes count as their properties.
  * @throws what `toJson` throws.
  */
@@ -95,7 +95,7 @@ export interface Loss {
 const bigint = 'a BigInt'
 const circular = 'a circular reference'
 
-/** The first part of a value that JSON cannot carry; undefined when it carries all. As `lossesIn`. */
+/** The first part of a value that JSON cannot carry; undefined when it carries all. What counts as lost is described at `lossesIn`. */
 export function lossIn(value: unknown, instances: LossWalk['instances'] = 'lost'): Loss | undefined {
   return lossesIn(value, { instances, most: 1 })[0]
 }
@@ -109,8 +109,7 @@ function lossesIn(value: unknown, { instances, most }: Pick<LossWalk, 'instances
   try {
     visit(value, walk)
   } catch {
-    // A getter or a `toJSON` threw: `toJson` refuses the value with that error.
-    return []
+    // A getter or a `toJSON` threw. If it throws again, `toJson` refuses the value with that error.
   }
   return walk.losses
 }
@@ -166,7 +165,8 @@ function lostInstance(value: object, self: object, walk: LossWalk): string | und
   const isList = Array.isArray(value)
   if (!isList && !isPlain(value, walk)) return `an instance of ${classOf(value)}`
   walk.ancestors.push(self)
-  for (const key of isList ? value.keys() : Object.keys(value)) {
+  // An array may have a property `keys` of its own.
+  for (const key of isList ? Array.prototype.keys.call(value) : Object.keys(value)) {
     const inner: unknown = (value as Record<string | number, unknown>)[key]
     if (inner === undefined && !isList) continue
     walk.path.push(key)

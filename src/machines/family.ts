@@ -6,6 +6,7 @@ import { errorBounds, restoredCause } from '../core/stored-error.ts'
 import { failureSuffix, isSettled, type Outcome, type TaskRecord, titleOf } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import { isReleased } from './readiness.ts'
+import { awaitsChildren } from './task-machine.ts'
 
 /** About the children of a parent that are not deleted. */
 export interface ChildFacts {
@@ -76,11 +77,6 @@ export function childFailureVerdict(parent: TaskRecord): 'fail' | 'cancel-siblin
   if (isSettled(parent.status) || parent.deletedAt !== null) return null
   const policy = parent.policy.onChildFailure ?? 'ignore'
   return policy === 'ignore' ? null : policy
-}
-
-/** Its own work is done and its result stored; it waits for its children. */
-export function awaitsChildren(task: Pick<TaskRecord, 'status' | 'statusReason'>): boolean {
-  return task.status === 'waiting' && task.statusReason === 'children'
 }
 
 /** The params of a `wait` entry. */

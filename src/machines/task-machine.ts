@@ -2,7 +2,7 @@
 // of the ledger's statements derive from this table; a test holds the migrated database against it.
 import { ErrandError } from '../core/errors.ts'
 import type { EventType } from '../entities/event.ts'
-import { type TaskStatus, taskStatuses } from '../entities/task.ts'
+import { type TaskRecord, type TaskStatus, taskStatuses } from '../entities/task.ts'
 
 /** The events of a task. */
 export const taskEvents = [
@@ -83,23 +83,32 @@ export function eventBetween(from: TaskStatus, to: TaskStatus): TaskEventName | 
  * The state that an event leads to.
  * @throws ErrandError INVALID_TRANSITION { taskId, from, event, allowed } when there is no such transition.
  */
-export function requireTransition(task: { id: string; status: TaskStatus }, event: TaskEventName): TaskStatus {
+export function requireTransition(task: Judged, event: TaskEventName): TaskStatus {
   return nextStatus(task.status, event) ?? refuseTransition(task, event)
 }
 
+/** Its own work is done and its result stored; it waits for its children. */
+export function awaitsChildren(task: Pick<TaskRecord, 'status' | 'statusReason'>): boolean {
+  return task.status === 'waiting' && task.statusReason === 'children'
+}
+
+/** What a transition is judged by. */
+type Judged = Pick<TaskRecord, 'id' | 'status' | 'statusReason'>
+
 const statusesToHold: ReadonlySet<TaskStatus> = new Set(['submitted', 'input_required', 'waiting'])
-const howToHold =
-  'Only a working task can be paused. To hold it back, `update` its `notBefore` to a later time, or `block` it by another task.'
+const howToHold = 'Only a working task can be paused. To hold it back, `block` it by another task.'
 
 /** Throws INVALID_TRANSITION with the events that the state accepts. `to` is the state that was requested by name. */
-export function refuseTransition(task: { id: string; status: TaskStatus }, event: string, to?: TaskStatus): never {
+export function refuseTransition(task: Judged, event: string, to?: TaskStatus): never {
   const allowed = acceptedEvents(task.status)
   const accepts =
     allowed.length === 0
       ? `${task.status} is final.`
       : `From ${task.status} a task accepts: ${allowed.map((name) => `${name} (→ ${taskTransitions[task.status][name]})`).join(', ')}.`
   const isPause = event === 'pause' || to === 'paused'
-  const instead = isPause && statusesToHold.has(task.status) ? ` ${howToHold}` : ''
+  // A task that only waits for its children has no work to hold back, and `block` is refused.
+  const canBeHeld = statusesToHold.has(task.status) && !awaitsChildren(task)
+  const instead = isPause && canBeHeld ? ` ${howToHold}` : ''
   throw new ErrandError(
     'INVALID_TRANSITION',
     `Cannot ${to === undefined ? event : `move to ${to}`} ${task.id}: it is ${task.status}. ${accepts}${instead}`,

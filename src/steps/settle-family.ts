@@ -7,7 +7,6 @@ import type { DependencyRecord } from '../entities/dependency.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import {
-  awaitsChildren,
   type ChildFacts,
   childFailure,
   childFailureVerdict,
@@ -18,6 +17,7 @@ import {
   parentVerdict,
   type WaitParams,
 } from '../machines/family.ts'
+import { awaitsChildren } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
 import { reviveGroups } from './groups-above.ts'
 import { endEntry, endedWith, isInFlight } from './journal-closing.ts'

@@ -5,7 +5,8 @@
 import type { StoredError } from '../core/errors.ts'
 import { isSettled, type TaskRecord, titleOf } from '../entities/task.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import { awaitsChildren, isBroken } from '../machines/family.ts'
+import { isBroken } from '../machines/family.ts'
+import { awaitsChildren } from '../machines/task-machine.ts'
 
 interface Ids {
   add(id: string): unknown

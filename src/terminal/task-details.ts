@@ -16,6 +16,9 @@ import { abridged, cleanLine, cleanText, firstLine, fitWidth } from './terminal-
 
 const timeFields: ReadonlySet<string> = new Set(['notBefore', 'deadline', 'leaseUntil'] satisfies Array<keyof Task>)
 
+/** Number of open dependencies that are shown. */
+const maxBlockers = 20
+
 type TaskDetails = Awaited<ReturnType<typeof readTaskDetails>>
 
 /** `team` is undefined for a task without a branch of memory. */
@@ -26,7 +29,7 @@ export async function readTaskDetails(engine: Engine, task: Task) {
     engine.calls(task.id),
     engine.messages(task.id),
     contextOf(engine, task.id),
-    taskNumbers(engine, task.parentId === null ? task.blockedBy : [task.parentId, ...task.blockedBy]),
+    taskNumbers(engine, [...(task.parentId === null ? [] : [task.parentId]), ...task.blockedBy.slice(0, maxBlockers)]),
   ])
   const { branch, type } = context.task
   const team = branch === null ? undefined : { branch, type, progress: context.progress }
@@ -71,7 +74,11 @@ function formatFields({ seq: _seq, name: _name, ready: _ready, ...fields }: Show
 type ShownFields = Pick<Task, 'seq' | 'name' | 'ready'> & { readonly [field: string]: unknown }
 
 function numbersOf({ parentId, blockedBy }: Task, numberOf: TaskNumbers): Record<string, string | null> {
-  return { parentId: parentId === null ? null : numberOf(parentId), blockedBy: blockedBy.map(numberOf).join(', ') }
+  const more = blockedBy.length > maxBlockers ? `, and ${blockedBy.length - maxBlockers} more (--json shows all)` : ''
+  return {
+    parentId: parentId === null ? null : numberOf(parentId),
+    blockedBy: `${blockedBy.slice(0, maxBlockers).map(numberOf).join(', ')}${more}`,
+  }
 }
 
 function teamFields(task: Task, team: TaskDetails['team']): Record<string, string | null> {

@@ -164,6 +164,12 @@ describe('a result', () => {
     expect(message).toMatch('result.sizes.8 was NaN, and there are more.')
   })
 
+  it('a lost part is found in a list with a property `keys`', async () => {
+    const { engine, reported } = await reporting(() => Object.assign([Number.NaN], { keys: 3 }))
+    await engine.result(await engine.create({ executor: 'work' }))
+    expect(reported).toMatchObject([{ error: { details: { paths: ['result.0'] } } }])
+  })
+
   it('a result of a call is reported with the name of the call', async () => {
     const { engine, reported } = await reporting(() => [Number.NaN])
     const task = await engine.create({ executor: 'calls' })

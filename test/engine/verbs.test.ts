@@ -33,7 +33,7 @@ describe('engine.pause', () => {
     const task = await engine.create({ executor: 'naps' })
     await reached(engine, task, 'waiting')
     const refusal = await refusalOf(engine.pause(task), 'INVALID_TRANSITION')
-    expect(refusal.message).toMatch(/Only a working task can be paused\. To hold it back, .* `block` it/)
+    expect(refusal.message).toMatch('Only a working task can be paused. To hold it back, `block` it by another task.')
     await engine.block(task, [gate.id])
     clock.advance(5_000)
     await turns()

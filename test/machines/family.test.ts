@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Outcome, TaskRecord } from '../../src/entities/task.ts'
 import {
-  awaitsChildren,
   endsWait,
   failedWaitOf,
   isWaitOver,
@@ -12,6 +11,7 @@ import {
   retryDelay,
   waitFailure,
 } from '../../src/machines/family.ts'
+import { awaitsChildren } from '../../src/machines/task-machine.ts'
 import { taskOf } from './task-of.ts'
 
 const none = { any: false, live: false, movable: false, stuck: null, broken: null }

@@ -47,7 +47,7 @@ const idOfRow: Record<TaskStatus, string> = {
 }
 const pairs = taskStatuses.flatMap((from) => taskStatuses.map((to) => ({ from, to })))
 const cells = taskStatuses.flatMap((from) => taskEvents.map((event) => ({ from, event })))
-const task = (status: TaskStatus) => ({ id: 'task-a', status })
+const task = (status: TaskStatus, statusReason: string | null = null) => ({ id: 'task-a', status, statusReason })
 const inState = (status: TaskStatus) =>
   taskMachine.resolveState({ value: status, context: { taskId: 'task-a', name: 'a', attempt: 1, run: 0 } })
 
@@ -110,13 +110,19 @@ describe('the table', () => {
   it.each(['submitted', 'input_required', 'waiting'] as const)(
     'the error says how a task that is %s is held back instead of paused',
     (status) => {
-      const how =
-        'Only a working task can be paused. To hold it back, `update` its `notBefore` to a later time, or `block` it'
+      const how = 'Only a working task can be paused. To hold it back, `block` it by another task.'
       expect(refusalOf(() => requireTransition(task(status), 'pause')).message).toContain(how)
       expect(refusalOf(() => refuseTransition(task(status), 'update', 'paused')).message).toContain(how)
       expect(refusalOf(() => requireTransition(task(status), 'retry')).message).not.toContain(how)
     },
   )
+
+  it('a task that only waits for its children is not advised to be held back', () => {
+    const { message } = refusalOf(() => requireTransition(task('waiting', 'children'), 'pause'))
+    expect(message).toBe(
+      'Cannot pause task-a: it is waiting. From waiting a task accepts: unblock (→ working), cancel (→ canceled).',
+    )
+  })
 
   it('the error says that a final state is final', () => {
     expect(refusalOf(() => requireTransition(task('canceled'), 'retry')).message).toBe(

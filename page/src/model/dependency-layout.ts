@@ -73,6 +73,6 @@ function asList({ before, own, after }: Dependencies, width: number): PlacedDepe
     ...before.map((id): [string, string] => [id, `M${margin + indent},${middleOf(id)}H${line}V${top}`]),
     ...after.map((id): [string, string] => [id, `M${line},${top + nodeHeight}V${middleOf(id)}H${margin + indent}`]),
   ])
-  const nodeWidth = width - indent - 2 * margin
+  const nodeWidth = Math.max(0, width - indent - 2 * margin)
   return { width, height: ids.length * (nodeHeight + gap) - gap + 2 * margin, nodeWidth, nodes, arrows }
 }

@@ -24,7 +24,7 @@ export function DependencyGraph({ own, dependencies, dependents }: DependencyGra
   const idsOf = (rows: readonly TaskRow[]) => rows.map(({ id }) => id)
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
-  const key = [...idsOf(before), '>', ...idsOf(after)].join(' ')
+  const key = [...idsOf(before), own.id, ...idsOf(after)].join(' ')
   const placed = useMemo(
     () => placeDependencies({ before: idsOf(before), own: own.id, after: idsOf(after) }, width),
     [key, width],

@@ -19,7 +19,7 @@ export function overview(): string {
     '  --json         print one JSON value per line',
     '',
     'TASK or ID is the number of a task (#3), its id, or any unique prefix of its id.',
-    'Exit codes: 0 done; 1 failed, canceled, or blocked by a failed task; 2 bad input; 3 nothing can run until a question is answered; 130 interrupted.',
+    'Exit codes: 0 done; 1 failed, canceled, or blocked by a failed task; 2 bad input; 3 only tasks are left that wait for an answer, a resume or a claim; 130 interrupted.',
     '"errand help VERB" describes a verb.',
   ].join('\n')
 }

@@ -4,9 +4,9 @@ import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { SharedLimits } from '../../../src/entities/limits.ts'
 import { isSettled, isTerminal, type TaskRecord, type TaskStatus } from '../../../src/entities/task.ts'
 import type { Op, Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
-import { awaitsChildren, dependencyVerdict, parentVerdict } from '../../../src/machines/family.ts'
+import { dependencyVerdict, parentVerdict } from '../../../src/machines/family.ts'
 import { isClaimable, isReady } from '../../../src/machines/readiness.ts'
-import { eventBetween } from '../../../src/machines/task-machine.ts'
+import { awaitsChildren, eventBetween } from '../../../src/machines/task-machine.ts'
 
 export interface EngineLimits {
   maxConcurrent: number

@@ -66,7 +66,7 @@ it('the example project report, killed in the middle of its tasks, runs only tho
   expect(out).toMatch(/collect\/\w+ +(interrupted|continues)/)
 })
 
-it('npm start says that it builds before it builds, and runs this plan in its ledger', () => {
+it('npm start announces its build, and runs the example project report with its own ledger', () => {
   const { scripts } = JSON.parse(readFileSync(join(example, '../../package.json'), 'utf8')) as {
     scripts: Record<'start', string>
   }

@@ -40,7 +40,7 @@ export const serve = defineVerb({
     '  --no-work         serve the ledger without running its tasks',
     '  --no-page         serve no page',
     inheritEnvHelp,
-    '  --plans DIR       accept plans at POST /plans; their commands run in this folder and those below it',
+    '  --plans DIR       accept plans at POST /plans; their commands start in this folder or below it',
     'Agents, for tasks with a goal:',
     agentOptionsHelp,
     '  --json            print { "url", "token" } instead; "token" only if it is new',

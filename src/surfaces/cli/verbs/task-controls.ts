@@ -1,13 +1,12 @@
 // `errand pause`, `resume`, `cancel`, `retry` and `rm`: each applies one change to several tasks.
 import type { Engine } from '../../../engine-api.ts'
-import { isSettled, type Task, type TaskStatus } from '../../../entities/task.ts'
+import type { Task } from '../../../entities/task.ts'
 import { type CommonArguments, oneOf, switches, texts } from '../../../terminal/arguments.ts'
 import { type CommandIo, printValue } from '../../../terminal/io.ts'
 import { namingTask } from '../../../terminal/named-refusal.ts'
-import { changedLine, taskLabel, taskNumber } from '../../../terminal/task-labels.ts'
+import { changedLine, taskLabel } from '../../../terminal/task-labels.ts'
 import { childrenFates, forEachRef } from '../each-ref.ts'
 import { withLedger } from '../open-ledger.ts'
-import { rewording } from '../rewording.ts'
 import { findTask } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'
 
@@ -15,21 +14,8 @@ export const pause = defineVerb({
   usage: 'pause ID…',
   help: 'Stops working tasks until they are resumed. A running command is ended; recorded results are kept.',
   positionals: { min: 1 },
-  run: (io, args) =>
-    forEachTask(io, args, (engine, task) =>
-      rewording({ INVALID_TRANSITION: ({ from }) => notPausable(task, from as TaskStatus) }, () =>
-        engine.pause(task.id),
-      ),
-    ),
+  run: (io, args) => forEachTask(io, args, (engine, task) => engine.pause(task.id)),
 })
-
-function notPausable(task: Task, status: TaskStatus): string {
-  const advice =
-    isSettled(status) || status === 'paused'
-      ? ''
-      : ` "errand block ${taskNumber(task)} BLOCKER" holds it back until another task is completed.`
-  return `Cannot pause ${taskLabel(task)}: it is ${status}, and only a working task can be paused.${advice}`
-}
 
 export const resume = defineVerb({
   usage: 'resume ID…',
