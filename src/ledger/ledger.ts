@@ -27,6 +27,8 @@ export interface Step<R = unknown> {
    * written.
    */
   decide(tx: Tx): Op<R>
+  /** Decided after the other steps of its commit, so that it reads what they have written. */
+  readonly last?: true | undefined
 }
 
 /**
