@@ -11,7 +11,6 @@ import type { Trees } from '../entities/task-trees.ts'
 import { all } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
 import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
-import { nextDue } from '../steps/timers.ts'
 import { Admission } from './admission.ts'
 import type { EngineHost } from './engine-host.ts'
 import { Maintenance } from './maintenance.ts'
@@ -171,7 +170,7 @@ export class Supervisor {
     const own = { instanceId, executors: [...executors.keys()] }
     try {
       const [due, isAnyReady] = await ledger.read((tx) =>
-        all([nextDue(tx, own), tx.task.anyReady(free.all, free.named, trees)]),
+        all([tx.task.nextDue(own), tx.task.anyReady(free.all, free.named, trees)]),
       )
       this.#maintenance.arm(due)
       if (isAnyReady) this.#admission.admit()
