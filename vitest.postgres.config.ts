@@ -26,6 +26,7 @@ const needTheFile = [
 ]
 /** They advance a simulated clock and expect the engine to be at rest after some turns of the event loop: a server answers later. */
 const countTurns = [
+  'engine/admission-looks',
   'engine/concurrency',
   'engine/deadlines',
   'engine/failed-reads',

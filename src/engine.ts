@@ -115,6 +115,8 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     },
     admitCreated: (executor) =>
       void opened.promise.then(({ life }) => life.supervisor.admitCreated(executor)).catch(() => {}),
+    startAfter: (creation, ids) =>
+      void opened.promise.then(({ life }) => life.supervisor.startAfter(creation, ids)).catch(() => {}),
     wake: async () => (await opened.promise).life.feed.changed(),
     nextId: (prefix) => ids.next(prefix),
     whileClosing: () => opened.promise.then(whileClosing),

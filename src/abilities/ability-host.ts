@@ -42,6 +42,8 @@ export interface AbilityHost extends MemoryHost {
   pages(options: { after: number; signal: AbortSignal; taskId: string | undefined }): AsyncIterable<TaskEvent[]>
   /** Starts a task of this executor in the commit of the step that was queued last, if a slot is free. */
   admitCreated(executor: string): void
+  /** Starts these tasks after the commit of the step that creates them, and never in it. */
+  startAfter(creation: Promise<unknown>, ids: readonly string[]): void
   /** Wakes the waiters of this engine after a step that wrote no event. */
   wake(): Promise<void>
   /** Whether the engine runs tasks: false before `work` and while it closes. */

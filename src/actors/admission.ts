@@ -6,8 +6,8 @@ import { isExecutor, type RunnableTasks } from '../api/executor.ts'
 import { changedLimits } from '../entities/limits.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Trees } from '../entities/task-trees.ts'
-import { all } from '../ledger/ledger.ts'
-import { admit } from '../steps/admit.ts'
+import type { Op } from '../ledger/ledger.ts'
+import { type Admitted, admit } from '../steps/admit.ts'
 import { dueAfter } from '../steps/step-context.ts'
 import type { EngineHost } from './engine-host.ts'
 
@@ -17,14 +17,18 @@ const maxPassedOver = 50
 export interface AdmissionHost extends EngineHost {
   /** Open runs of this engine. */
   readonly slots: ReadonlyMap<string, { readonly task: TaskRecord }>
-  /** Called with the rows of tasks whose runs have begun. */
-  admitted(tasks: readonly TaskRecord[]): void
+  /** The number of reads of what is due so far. */
+  looks(): number
+  /** Called in the turn of the commit, before anything that its events cause. `looks`: the number when the admission was decided. */
+  admitted(admitted: Admitted, looks: number): void
 }
 
 export class Admission {
   readonly #host: AdmissionHost
   /** Admissions under way. */
   readonly #admissions = new Set<Promise<void>>()
+  /** Tasks below a parent whose creation has not been answered. */
+  readonly #beingCreated = new Set<string>()
   /** Restricts admission to tasks of these trees. Undefined: all. */
   trees: Trees | undefined
   #maxConcurrent: number
@@ -87,13 +91,22 @@ export class Admission {
     if (!this.#isDue && this.freeExecutors().all.includes(executor)) this.admit()
   }
 
+  /** These tasks do not start in the commit that creates them, whatever admission shares it. */
+  startAfter(creation: Promise<unknown>, ids: readonly string[]): void {
+    for (const id of ids) this.#beingCreated.add(id)
+    const answered = (): void => {
+      for (const id of ids) this.#beingCreated.delete(id)
+    }
+    creation.then(answered, answered)
+  }
+
   /** Resolves when the admissions under way have ended. */
   async settled(): Promise<void> {
     await Promise.all(this.#admissions)
   }
 
   #admitNow(): Promise<void> {
-    const { ledger, leaseMs, maxCrashes, executors, canRun, instanceRow, report } = this.#host
+    const { actors, ledger, leaseMs, maxCrashes, executors, canRun, instanceRow, report } = this.#host
     const ctx = this.#host.stepContext()
     const step = admit({
       ...ctx,
@@ -107,25 +120,35 @@ export class Admission {
           timeoutMs: isExecutor(executor) ? executor.timeoutMs : undefined,
           named: canRun(name) === 'named',
         })),
+      registered: [...executors.keys()],
       maxCrashes,
       trees: this.trees,
+      beingCreated: this.#beingCreated,
       instance: instanceRow(dueAfter(ctx.at, leaseMs)),
     })
     const number = ++this.#queued
     // While a server answers, many are queued, and the last one finds what those before it would have found. Decided once, because a group
     // may run again. A steady stream of later ones must not keep all of them from looking.
     let isSuperseded: boolean | undefined
+    let looks = 0
     const decide: typeof step.decide = (tx) => {
+      looks = this.#host.looks()
       if (isSuperseded === undefined) {
         isSuperseded = number < this.#queued && this.#passedOver < maxPassedOver
         this.#passedOver = isSuperseded ? this.#passedOver + 1 : 0
       }
-      return isSuperseded ? all([]) : step.decide(tx)
+      // The commit may hold the end of runs that the closing engine has released: they are not for it to start again.
+      return isSuperseded || !actors.isWorking ? leftToLater() : step.decide(tx)
     }
     return ledger.step({ ...step, decide }).then(
-      (started) => this.#host.admitted(started),
+      (admitted) => this.#host.admitted(admitted, looks),
       // Nothing is lost: ready tasks stay ready, and maintenance wakes the supervisor again soon.
       (error: unknown) => report(error, { doing: 'admit' }),
     )
   }
+}
+
+// oxlint-disable-next-line require-yield
+function* leftToLater(): Op<Admitted> {
+  return { started: [], nextDue: null }
 }

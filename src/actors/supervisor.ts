@@ -8,12 +8,11 @@ import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Trees } from '../entities/task-trees.ts'
-import { all } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
 import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
-import { nextDue } from '../steps/timers.ts'
 import { Admission } from './admission.ts'
 import type { EngineHost } from './engine-host.ts'
+import { Looks } from './looks.ts'
 import { Maintenance } from './maintenance.ts'
 import { RunSlot, type SlotHost, withinRuns } from './run-slot.ts'
 
@@ -42,8 +41,8 @@ export class Supervisor {
   readonly #admitted = new Map<string, TaskRecord>()
   readonly #admission: Admission
   readonly #maintenance: Maintenance
+  readonly #looks: Looks
   readonly #stopped = new AbortController()
-  #checkDue = false
   #unlisten: (() => void) | undefined
 
   constructor(host: EngineHost) {
@@ -53,7 +52,15 @@ export class Supervisor {
       const executor = host.executors.get(task.executor as string)
       return resolveRetry(task.policy.retry, isExecutor(executor) ? executor.retry : undefined)
     }
-    this.#admission = new Admission({ ...host, slots: this.#slots, admitted: (tasks) => this.#noteAdmitted(tasks) })
+    this.#admission = new Admission({
+      ...host,
+      slots: this.#slots,
+      looks: () => this.#looks.count,
+      admitted: (admitted, looks) => {
+        this.#looks.noteAdmitted(admitted, looks)
+        this.#noteStarted(admitted.started)
+      },
+    })
     this.#slotHost = {
       ...host,
       stopped,
@@ -67,6 +74,13 @@ export class Supervisor {
       retryOf,
       checked: () => this.wake(),
       purged: () => void host.status.count(),
+    })
+    this.#looks = new Looks({
+      ...host,
+      admission: this.#admission,
+      maintenance: this.#maintenance,
+      stopped,
+      changed: () => this.#startRuns(),
     })
     host.status.readSlotsFrom(() => this.#readSlots())
   }
@@ -153,35 +167,16 @@ export class Supervisor {
   /** Joins the admission of a task of this executor to the commit of the step that creates it. */
   readonly admitCreated = (executor: string): void => this.#admission.admitFor(executor)
 
-  /** A run may have begun, or something may have become due or ready. */
+  /** These tasks start after the commit of the step that creates them. */
+  readonly startAfter = (creation: Promise<unknown>, ids: readonly string[]): void =>
+    this.#admission.startAfter(creation, ids)
+
+  /** Something may have become due or ready. */
   wake(): void {
-    if (this.#checkDue || this.#stopped.signal.aborted) return
-    this.#checkDue = true
-    queueMicrotask(() => {
-      this.#checkDue = false
-      this.#startRuns()
-      if (this.isWorking) void this.#check()
-    })
+    this.#looks.wake()
   }
 
-  async #check(): Promise<void> {
-    const { ledger, instanceId, executors, report } = this.#host
-    const free = this.#admission.freeExecutors()
-    const { trees } = this
-    const own = { instanceId, executors: [...executors.keys()] }
-    try {
-      const [due, isAnyReady] = await ledger.read((tx) =>
-        all([nextDue(tx, own), tx.task.anyReady(free.all, free.named, trees)]),
-      )
-      this.#maintenance.arm(due)
-      if (isAnyReady) this.#admission.admit()
-    } catch (error) {
-      // Maintenance wakes the supervisor again soon.
-      report(error, { doing: 'check for work' })
-    }
-  }
-
-  #noteAdmitted(started: readonly TaskRecord[]): void {
+  #noteStarted(started: readonly TaskRecord[]): void {
     for (const task of started) {
       const known = this.#slots.get(task.id)?.ref.run
       if (known === undefined || known < task.run) this.#admitted.set(task.id, task)
@@ -204,7 +199,9 @@ export class Supervisor {
     }
     const slot = this.#slots.get(event.taskId)
     if (slot !== undefined) this.#followSlot(slot, event)
-    if (!withinRuns.has(event.type)) this.wake()
+    if (withinRuns.has(event.type)) return
+    if (event.instanceId === instanceId) this.#looks.wakeByOwn()
+    else this.wake()
   }
 
   #followSlot(slot: RunSlot, event: TaskEvent): void {
@@ -276,7 +273,7 @@ export class Supervisor {
     holder.delete(id)
     if (!this.#slots.has(id)) this.#host.actors.closeRun(id)
     this.#changed()
-    this.wake()
+    this.#looks.wakeByOwn()
   }
 
   #changed(): void {

@@ -117,6 +117,8 @@ export class GroupCommit {
   readonly #clock: Clock
   readonly #random: () => number
   #queue: QueuedStep[] = []
+  /** The number of steps, from the first in the queue on, that are a group of their own. */
+  #left: number | undefined
   #scheduled = false
   #running: Promise<void> | undefined
   #closed = false
@@ -162,7 +164,8 @@ export class GroupCommit {
   }
 
   #flush(): Promise<void> {
-    const group = this.#queue.splice(0, maxGroupSize)
+    const group = inOrder(this.#queue.splice(0, this.#left ?? maxGroupSize))
+    this.#left = undefined
     const result = this.#attempt(group)
     if (result instanceof Promise) {
       this.#running = result
@@ -220,11 +223,17 @@ export class GroupCommit {
     }
   }
 
+  /** Steps that came later do not join them if one is decided last: group after group, it would wait for others. */
+  #queueAgain(left: readonly QueuedStep[]): void {
+    this.#queue = [...left, ...this.#queue]
+    if (left.some(({ step }) => step.last)) this.#left = left.length
+  }
+
   /** Callers first, then observers, in the same turn: an observer reads the ledger before any caller goes on. */
   #answer(group: readonly QueuedStep[], result: CommittedGroup | FailedGroup): void {
     const isFailed = 'error' in result
     const count = (isFailed ? result.steps : result.outcomes.length) ?? group.length
-    if (count < group.length) this.#queue = [...group.slice(count), ...this.#queue]
+    if (count < group.length) this.#queueAgain(group.slice(count))
     if (isFailed) {
       for (const queued of group.slice(0, count)) queued.reject(result.error)
       if (result.isUnknown) this.#observers.changed()
@@ -238,6 +247,12 @@ export class GroupCommit {
     }
     this.#observers.committed(result.events)
   }
+}
+
+/** The steps that are decided last are at the end; otherwise in the order in which they came. */
+function inOrder(group: readonly QueuedStep[]): readonly QueuedStep[] {
+  const last = group.filter(({ step }) => step.last)
+  return last.length === 0 ? group : [...group.filter(({ step }) => !step.last), ...last]
 }
 
 function stillBusy(waitedMs: number, attempts: number, cause: unknown): ErrandError {

@@ -27,6 +27,8 @@ export interface Step<R = unknown> {
    * written.
    */
   decide(tx: Tx): Op<R>
+  /** Decided after the other steps of its commit, so that it reads what they have written. */
+  readonly last?: true | undefined
 }
 
 /**
@@ -173,8 +175,8 @@ export interface Reads extends MemoryReads {
     childFacts(parentId: string): Op<ChildFacts>
     /** Tasks whose timer is due at `now`, soonest first. */
     due(now: number, limit: number): Op<TaskRecord[]>
-    /** The soonest timer, lease or deadline. */
-    nextDue(): Op<number | undefined>
+    /** The soonest timer, lease, deadline, or time limit of a run that this engine may end; undefined without one. */
+    nextDue(own: OwnRuns): Op<number | undefined>
   }
   readonly dependency: {
     /** Ids of the open blockers of a task, in the order in which they were named. */
@@ -205,8 +207,6 @@ export interface Reads extends MemoryReads {
     countOpenOf(instanceId: string): Op<{ perExecutor: Map<string, number>; crashes: number }>
     /** Live runs whose time is over at `now` and that this engine may end, soonest first. */
     due(now: number, limit: number, own: OwnRuns): Op<RunRecord[]>
-    /** When the next of these is due. */
-    nextDue(own: OwnRuns): Op<number | undefined>
   }
   readonly call: {
     get(id: string): Op<CallRecord | undefined>
@@ -220,7 +220,6 @@ export interface Reads extends MemoryReads {
     /** Entries without an outcome. */
     open(taskId: string): Op<CallRecord[]>
     due(now: number, limit: number): Op<CallRecord[]>
-    nextDue(): Op<number | undefined>
   }
   readonly message: {
     list(taskId: string): Op<MessageRecord[]>

@@ -22,9 +22,13 @@ export interface AdmitRequest extends StepContext {
   maxConcurrent: number
   /** Executors that can run here, with their slots. */
   executors: readonly AdmittedExecutor[]
+  /** All executors of this engine: the runs that it may time out. */
+  registered: readonly string[]
   maxCrashes: number
   /** Only tasks of these trees are started. Undefined: tasks of all trees. */
   trees: Trees | undefined
+  /** Tasks that do not start in the commit that creates them, and perhaps this one does. */
+  beingCreated: ReadonlySet<string>
   /** The row of this engine with a renewed lease: an engine that owns runs counts as alive. */
   instance: InstanceRecord
 }
@@ -58,24 +62,47 @@ interface Room {
   isEmpty: boolean
   /** The kinds of tasks that wait for room. */
   kinds: { any: boolean; inLanes: boolean; suspects: boolean }
+  /** When the next timer of this engine is due, without the runs that begin now. */
+  nextDue: number | undefined
 }
 
-/** Starts what may start. Returns these tasks, WORKING, each with its new run. */
-export const admit = (request: AdmitRequest): Step<TaskRecord[]> => step('admit', decideAdmission, request)
+export interface Admitted {
+  /** WORKING, each with its new run. */
+  started: TaskRecord[]
+  /**
+   * When the next timer of this engine is due; undefined without one. The admission has seen all that its commit writes, and nothing more
+   * can start. Null: it has not.
+   */
+  nextDue: number | undefined | null
+}
 
-function* decideAdmission(tx: Tx, request: AdmitRequest): Op<TaskRecord[]> {
+/** Starts what may start. It is the last step of its commit, so that no look for tasks is needed after the others. */
+export const admit = (request: AdmitRequest): Step<Admitted> => ({
+  ...step('admit', decideAdmission, request),
+  last: true,
+})
+
+function* decideAdmission(tx: Tx, request: AdmitRequest): Op<Admitted> {
   const { heads, room } = yield* loadHeads(tx, request)
-  const chosen = choose(heads, room, request)
+  const mayStart = heads.filter(({ id }) => !request.beingCreated.has(id))
+  const chosen = choose(mayStart, room, request)
   if (chosen.length > 0) yield* tx.instance.renew(request.instance)
   const started: TaskRecord[] = []
   const damaged: TaskRecord[] = []
+  let { nextDue } = room
   for (const task of chosen) {
-    if (unreadableFields(task).length > 0) damaged.push(task)
-    else started.push(yield* startRun(tx, task, request))
+    if (unreadableFields(task).length > 0) {
+      damaged.push(task)
+      continue
+    }
+    const dueAt = dueOfRun(task, request)
+    if (dueAt !== null) nextDue = Math.min(nextDue ?? dueAt, dueAt)
+    started.push(yield* startRun(tx, task, dueAt, request))
   }
   // Last, because the end of a damaged task may cancel others.
   for (const { id } of damaged) yield* failDamaged(tx, id, request)
-  return started
+  const mayMoreStart = damaged.length > 0 || mayStart.length < heads.length
+  return { started, nextDue: mayMoreStart ? null : nextDue }
 }
 
 /** The definition of a damaged task is not known, so no part of it is run. It fails and frees its slot for others. */
@@ -91,8 +118,13 @@ function* failDamaged(tx: Tx, id: string, request: AdmitRequest): Op<void> {
   yield* settleAll(tx, [{ task: yield* failWhereItStands(tx, task, error, request) }], request)
 }
 
-function* startRun(tx: Tx, task: TaskRecord, request: AdmitRequest): Op<TaskRecord> {
-  const { at, instanceId, executors } = request
+function dueOfRun({ policy, executor }: TaskRecord, { at, executors }: AdmitRequest): number | null {
+  const timeoutMs = policy.timeoutMs ?? executors.find(({ name }) => name === executor)?.timeoutMs
+  return timeoutMs === undefined ? null : dueAfter(at, timeoutMs)
+}
+
+function* startRun(tx: Tx, task: TaskRecord, dueAt: number | null, request: AdmitRequest): Op<TaskRecord> {
+  const { at, instanceId } = request
   const run = task.run + 1
   const fault = snapshotFault(task)
   const started = yield* transition(tx, task, wayToWorking[task.status] as TaskEventName, request, {
@@ -101,7 +133,6 @@ function* startRun(tx: Tx, task: TaskRecord, request: AdmitRequest): Op<TaskReco
     // The stored image of its machine was not sound and is made anew from the row.
     ...(fault !== null && { cause: { type: 'task.repaired', data: () => ({ fault }) } }),
   })
-  const timeoutMs = task.policy.timeoutMs ?? executors.find((each) => each.name === task.executor)?.timeoutMs
   yield* tx.run.insert({
     taskId: task.id,
     number: run,
@@ -113,7 +144,7 @@ function* startRun(tx: Tx, task: TaskRecord, request: AdmitRequest): Op<TaskReco
     startedAt: at,
     endedAt: null,
     closedAt: null,
-    dueAt: timeoutMs === undefined ? null : dueAfter(at, timeoutMs),
+    dueAt,
   })
   return task.policy.team === undefined ? started : yield* enterTeam(tx, started, { patience: true }, request)
 }
@@ -210,8 +241,14 @@ function* freeSlotsInLane(tx: Reads, lane: string, room: Room, request: AdmitReq
   return slots
 }
 
-function* loadRoom(tx: Reads, { instanceId, maxConcurrent, executors, maxCrashes }: AdmitRequest): Op<Room> {
-  const [own, shared, kinds] = yield* all([tx.run.countOpenOf(instanceId), loadSharedLimits(tx), tx.task.readyKinds()])
+function* loadRoom(tx: Reads, request: AdmitRequest): Op<Room> {
+  const { instanceId, maxConcurrent, executors, registered, maxCrashes } = request
+  const [own, shared, kinds, nextDue] = yield* all([
+    tx.run.countOpenOf(instanceId),
+    loadSharedLimits(tx),
+    tx.task.readyKinds(),
+    tx.task.nextDue({ instanceId, executors: registered }),
+  ])
   const open = sumOf(own.perExecutor)
   const isFull = own.crashes >= maxCrashes && (yield* runsAlone(tx, instanceId, maxCrashes))
   const room: Room = {
@@ -221,6 +258,7 @@ function* loadRoom(tx: Reads, { instanceId, maxConcurrent, executors, maxCrashes
     suspects: own.crashes >= suspectFrom(maxCrashes) ? 0 : 1,
     isEmpty: open === 0,
     kinds,
+    nextDue,
   }
   if (shared === undefined || !kinds.any) return room
   const counted = yield* tx.run.countOpen()

@@ -7,7 +7,7 @@ import type { QuestionParams } from '../entities/question.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
-import { all, type Op, type OwnRuns, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
+import { all, type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { writeLapse } from './claim.ts'
 import { cancelBelow, type Ended, failWhereItStands, settleAll } from './settle-family.ts'
 import { failAttempt } from './settle-run.ts'
@@ -44,13 +44,6 @@ export function fireTimers(request: TimerRequest): Step<number> {
     for (const task of late) yield* missDeadline(tx, task.id, request)
     return rested.length + lapsed.length + calls.length + runs.length + late.length
   })
-}
-
-/** When the next timer of an engine is due; undefined without one. */
-export function* nextDue(tx: Reads, own: OwnRuns): Op<number | undefined> {
-  const times = yield* all([tx.task.nextDue(), tx.call.nextDue(), tx.run.nextDue(own)])
-  const known = times.filter((time) => time !== undefined)
-  return known.length === 0 ? undefined : Math.min(...known)
 }
 
 /** A sleep ends; a question takes its default; a question without one, and a wait, fail with TIMEOUT. */

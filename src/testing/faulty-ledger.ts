@@ -171,7 +171,7 @@ class Faulty implements FaultyLedger {
       this.#doubtful = true
     }
     return {
-      name: step.name,
+      ...step,
       *decide(tx): Op<R> {
         const result = yield* step.decide(tx)
         written()
@@ -230,7 +230,7 @@ class Faulty implements FaultyLedger {
 /** Runs all writes of the step and then throws inside its transaction. */
 function takenBack<R>(step: Step<R>, error: unknown): Step<R> {
   return {
-    name: step.name,
+    ...step,
     *decide(tx): Op<R> {
       yield* step.decide(tx)
       throw error

@@ -186,7 +186,7 @@ describe('An engine that was wrongly taken for dead', () => {
 /** The planted fault: the step changes the open call of any run. */
 function unfenced(step: Step): Step {
   return {
-    name: step.name,
+    ...step,
     decide: (tx) =>
       step.decide({
         ...tx,

@@ -10,7 +10,7 @@ export function counting(inner: Ledger, name: string, counted: { statements: num
       given.name !== name
         ? given
         : {
-            name,
+            ...given,
             *decide(tx) {
               const statements = given.decide(tx)
               let turn = statements.next()

@@ -1,5 +1,6 @@
 // Rows damaged by other programs: they are named, and all others keep working.
 import { describe, expect, it } from 'vitest'
+import { SimulatedClock } from 'xstate'
 import type { Run, Task } from '../../src/index.ts'
 import { connect } from '../../src/ledger/dialects/sqlite/connection.ts'
 import { main } from '../../src/surfaces/cli/main.ts'
@@ -67,6 +68,13 @@ describe('a task with invalid JSON in its row', () => {
       expect((damaged as { error: { message: string } }).error.message).toContain(ids[1])
     },
   )
+
+  it('a task with invalid JSON in its row frees its slot for the next task at once', async () => {
+    const { ledger, ids } = await damagedLedger('input', 'work')
+    // A clock that stands still: no interval passes after which the engine would look again.
+    const engine = await openEngine({ ledger, executors, maxConcurrent: 1, clock: new SimulatedClock() })
+    expect((await engine.settled(ids[2])).status).toBe('completed')
+  })
 
   it.each([
     ['policy', 'null'],

@@ -398,7 +398,7 @@ async function withStep(name: string, replace: (step: never) => Step): Promise<W
 
 function pausesTheSubmitted(step: Step): Step {
   return {
-    name: step.name,
+    ...step,
     *decide(tx) {
       let task: TaskRecord | undefined
       const get = function* (id: string): Op<TaskRecord | undefined> {

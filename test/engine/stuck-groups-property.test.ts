@@ -240,7 +240,7 @@ function stuckIn(family: Family): Set<string> {
 }
 
 function spoiled(inner: Ledger, spoil: (tx: Tx) => Tx): Ledger {
-  const step: Ledger['step'] = (given) => inner.step({ name: given.name, decide: (tx) => given.decide(spoil(tx)) })
+  const step: Ledger['step'] = (given) => inner.step({ ...given, decide: (tx) => given.decide(spoil(tx)) })
   return delegateLedger(inner, { step })
 }
 

@@ -414,7 +414,6 @@ export const shortSpreads: Record<string, string> = {
   'src/plans/prepare-round.ts': 'What one change of a task returns.',
   'src/steps/claim.ts': 'The overdue tasks of one claim (`maxOverdue`).',
   'src/steps/settle-family.ts': 'One task, and one for all that was canceled below it.',
-  'src/steps/timers.ts': 'One time of each kind.',
   'src/surfaces/cli/field-flags.ts': 'The fields of a task.',
   'src/surfaces/cli/help.ts': 'The verbs of the command line.',
   'src/surfaces/repl/session.ts': 'A page of a list.',

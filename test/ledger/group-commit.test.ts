@@ -5,8 +5,8 @@ import { CommitFailed, GroupCommit, LedgerBusy, type QueuedStep } from '../../sr
 import { LedgerObservers } from '../../src/ledger/ledger-observers.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 
-/** `run` replaces the database: it receives the names of the steps of a group, and may throw. */
-function setup(run: (names: string[], time: number) => void = () => undefined) {
+/** `run` replaces the database: it receives the names of the steps of a group, may return those that it has run, by default all, and may throw. */
+function setup(run: (names: string[], time: number) => unknown = () => undefined) {
   const clock = new SimulatedClock(0)
   const groups: string[][] = []
   const delays: number[] = []
@@ -14,8 +14,11 @@ function setup(run: (names: string[], time: number) => void = () => undefined) {
     {
       runGroup(group: readonly QueuedStep[]) {
         const names = group.map((queued) => queued.step.name)
-        run(names, groups.push(names))
-        return { outcomes: names.map((value) => ({ ok: true as const, value })), events: [] }
+        const done = run(names, groups.push(names))
+        return {
+          outcomes: (Array.isArray(done) ? (done as string[]) : names).map((value) => ({ ok: true as const, value })),
+          events: [],
+        }
       },
     },
     new LedgerObservers(),
@@ -43,6 +46,28 @@ it('GroupCommit puts the steps of one turn of the event loop into one group, and
   expect(await Promise.all(first)).toEqual(['a', 'b', 'c'])
   await add('d')
   expect(groups).toEqual([['a', 'b', 'c'], ['d']])
+})
+
+it('GroupCommit puts the steps that are decided last at the end of their group', async () => {
+  const { commits, groups, add } = setup()
+  const admission = { name: 'admission', decide: function* () {} as never, last: true } as const
+  const added = [add('a'), commits.add<string>(admission), add('b')]
+  expect(await Promise.all(added)).toEqual(['a', 'admission', 'b'])
+  expect(groups).toEqual([['a', 'b', 'admission']])
+})
+
+it('GroupCommit does not put later steps before one that is decided last when its group was cut', async () => {
+  const { commits, groups, add } = setup((names) => names.slice(0, 2))
+  const admission = { name: 'admission', decide: function* () {} as never, last: true } as const
+  const later: Array<Promise<string>> = []
+  const first = add('a').then(() => later.push(add('d'), add('e')))
+  await Promise.all([first, commits.add<string>(admission), add('b'), add('c')])
+  await Promise.all(later)
+  expect(groups).toEqual([
+    ['a', 'b', 'c', 'admission'],
+    ['c', 'admission'],
+    ['d', 'e'],
+  ])
 })
 
 it('GroupCommit limits a group to a thousand steps', async () => {

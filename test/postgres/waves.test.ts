@@ -158,15 +158,20 @@ const makers: Record<string, (place: Place) => Step> = {
         ],
       ],
     }),
-  admit: ({ flag }) =>
-    admit({
+  // Not as the last step: an admission may have any place in its group.
+  admit: ({ flag }) => ({
+    ...admit({
       ...ctx,
       maxConcurrent: flag ? 9 : 4,
       executors: [{ name: 'x', limit: 9, timeoutMs: undefined, named: false }],
+      registered: ['x'],
+      beingCreated: new Set(),
       maxCrashes: 5,
       trees: undefined,
       instance: { ...instance, leaseUntil: someTime + 1_000 },
     }),
+    last: undefined,
+  }),
 }
 
 const stepArbitrary = fc.record({

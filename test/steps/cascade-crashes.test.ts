@@ -101,7 +101,7 @@ const crash = new Error('crash')
 /** The step, crashing after `at` statements; `made` counts them. */
 function crashing(step: Step, at: number, made: { statements: number }): Step {
   return {
-    name: step.name,
+    ...step,
     *decide(tx) {
       made.statements = 0
       const statements = step.decide(tx)

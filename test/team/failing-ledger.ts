@@ -30,7 +30,7 @@ export function failingLedger(inner: Ledger, midway: Midway): { ledger: Ledger; 
     step<R>(step: Step<R>): Promise<R> {
       if (step.name !== midway.step) return inner.step(step)
       return inner.step({
-        name: step.name,
+        ...step,
         decide: (tx) => counting(step.decide(tx)),
       })
     },

@@ -53,7 +53,7 @@ const writingThrough =
   (ledger: Ledger): Partial<Ledger> => ({
     step: (step) =>
       ledger.step({
-        name: step.name,
+        ...step,
         decide: (tx) => step.decide({ ...tx, [table]: { ...tx[table], ...methods(tx) } }),
       }),
   })
@@ -73,7 +73,7 @@ const faults: Record<string, Record<string, Fault>> = {
         const get = function* (id: string) {
           return tasks.find((task) => task.id === id)
         }
-        return ledger.step({ name: step.name, decide: (tx) => step.decide({ ...tx, task: { ...tx.task, get } }) })
+        return ledger.step({ ...step, decide: (tx) => step.decide({ ...tx, task: { ...tx.task, get } }) })
       },
     }),
   },

@@ -75,7 +75,6 @@ export const calls = defineTable(
 const open = sql<boolean>`status in (${sql.join(openCallStatuses.map((status) => sql.lit(status)))})`
 
 export function createCallTable(compiler: StatementCompiler): Tx['call'] {
-  const { prepare } = compiler
   const { selectRow, select, inserts, saves } = statementsOf(compiler, calls)
   const selectById = selectRow('id')
   const selectOfTask = select((call, hole) => call.where('task_id', '=', hole('task')).orderBy('seq', 'asc'))
@@ -98,13 +97,6 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       .orderBy('due_at', 'asc')
       .limit(hole('limit')),
   )
-  const selectNextDue = prepare((db) =>
-    db
-      .selectFrom('call')
-      .select((query) => query.fn.min('due_at').as('at'))
-      .where('due_at', 'is not', null),
-  )
-
   const { selectLiveTask, updateEnded } = liveStatements(compiler)
 
   return {
@@ -124,9 +116,6 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
     },
     open: (task) => calls.list(selectOpen, { task }),
     due: (now, limit) => calls.list(selectDue, { now, limit }),
-    *nextDue() {
-      return (yield* row<{ at: number | null }>(selectNextDue))?.at ?? undefined
-    },
     insert: inserts('id'),
     save: saves(outcomeFields, ['id']),
     *end(call) {

@@ -1,7 +1,7 @@
 // The run table: which instance runs which task, and how each run ended.
 import { defineTable, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { OwnRuns, Tx } from '../ledger.ts'
-import { type Holes, listed, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { type Holes, listed, rows, type StatementCompiler, sql } from '../statement.ts'
 
 /** What `save` writes. */
 const endFields = { status: plain, outcome: plain, error: jsonOrNull, endedAt: plain, closedAt: plain }
@@ -16,12 +16,20 @@ const runs = defineTable('run', {
   ...endFields,
 })
 
-/** The values of the holes of `timed`. */
-const ownerOf = ({ instanceId, executors }: OwnRuns) => ({ instance: instanceId, executors: JSON.stringify(executors) })
+/** Live runs with a time limit that one engine may end: its own, and those of executors that it has too. */
+export const mayTimeOut = (dialect: StatementCompiler['dialect'], hole: Holes) =>
+  sql<boolean>`run.status = 'live' and run.due_at is not null
+    and (run.instance_id = ${hole('instance')} or task.executor in ${listed(dialect, hole('executors'))})`
+
+/** The values of the holes of `mayTimeOut`. */
+export const ownerOf = ({ instanceId, executors }: OwnRuns) => ({
+  instance: instanceId,
+  executors: JSON.stringify(executors),
+})
 
 export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   const { inserts, saves } = statementsOf(compiler, runs)
-  const { selectOne, selectOfTask, selectPage, selectOpenOf, selectDue, selectNextDue, countOpen, countOpenOf } =
+  const { selectOne, selectOfTask, selectPage, selectOpenOf, selectDue, countOpen, countOpenOf } =
     runStatements(compiler)
 
   return {
@@ -41,9 +49,6 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
       }
     },
     due: (now, limit, own) => runs.list(selectDue, { now, limit, ...ownerOf(own) }),
-    *nextDue(own) {
-      return (yield* row<{ at: number }>(selectNextDue, ownerOf(own)))?.at
-    },
     insert: inserts('taskId', 'number'),
     save: saves(endFields, ['taskId', 'number']),
   }
@@ -68,24 +73,15 @@ function runStatements(compiler: StatementCompiler) {
       .where(sql<boolean>`status <> 'closed'`)
       .orderBy('started_at', 'asc'),
   )
-  /** Live runs with a time limit that one engine may end: its own, and those of executors that it has too. */
-  const timed = (db: typeof dialect.db, hole: Holes) =>
+  const selectDue = prepare((db, hole) =>
     db
       .selectFrom('run')
       .innerJoin('task', 'task.id', 'run.task_id')
-      .where(sql<boolean>`run.status = 'live' and run.due_at is not null`)
-      .where(
-        sql<boolean>`(run.instance_id = ${hole('instance')} or task.executor in ${listed(dialect, hole('executors'))})`,
-      )
-  const selectDue = prepare((db, hole) =>
-    timed(db, hole)
+      .where(mayTimeOut(dialect, hole))
       .select(runs.columns() as never)
       .where('run.due_at', '<=', hole('now'))
       .orderBy('run.due_at', 'asc')
       .limit(hole('limit')),
-  )
-  const selectNextDue = prepare((db, hole) =>
-    timed(db, hole).select('run.due_at as at').orderBy('run.due_at', 'asc').limit(1),
   )
   /** Open runs by executor. Each finds its task by the primary key: as many look-ups as there are slots. */
   const openRuns = (db: typeof dialect.db) =>
@@ -99,5 +95,5 @@ function runStatements(compiler: StatementCompiler) {
   const countOpenOf = prepare((db, hole) =>
     openRuns(db).select(sql<number>`max(task.crashes)`.as('crashes')).where('run.instance_id', '=', hole('instance')),
   )
-  return { selectOne, selectOfTask, selectPage, selectOpenOf, selectDue, selectNextDue, countOpen, countOpenOf }
+  return { selectOne, selectOfTask, selectPage, selectOpenOf, selectDue, countOpen, countOpenOf }
 }

@@ -2,6 +2,7 @@
 import { edgeRow, runRow, someTime, taskRow } from '../factories.ts'
 import { idsIn, inserted, type Theme, write } from './contract-world.ts'
 
+const anEngine = { instanceId: 'engine-1', executors: [] }
 const settled = { completedAt: someTime }
 
 export const claims: Theme = ({ describe, proves, expect }) => {
@@ -110,7 +111,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
         expect(await ids(19)).toEqual([])
         expect(await ids(30)).toEqual(['soon', 'late'])
         expect(await ids(99, 1)).toEqual(['soon'])
-        expect(await ledger.read((tx) => tx.task.nextDue())).toBe(20)
+        expect(await ledger.read((tx) => tx.task.nextDue(anEngine))).toBe(20)
       },
     )
   })
@@ -127,11 +128,11 @@ export const claims: Theme = ({ describe, proves, expect }) => {
       expect(await ids(9)).toEqual([])
       expect(await ids(20)).toEqual(['a', 'b'])
       expect(await ids(20, 1)).toEqual(['a'])
-      expect(await ledger.read((tx) => tx.task.nextDue())).toBe(10)
+      expect(await ledger.read((tx) => tx.task.nextDue(anEngine))).toBe(10)
     })
 
     proves('nextDue returns the earliest of timers, leases and deadlines', async (ledger) => {
-      const next = () => ledger.read((tx) => tx.task.nextDue())
+      const next = () => ledger.read((tx) => tx.task.nextDue(anEngine))
       expect(await next()).toBe(undefined)
       await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'deadline', deadline: 30 })))
       expect(await next()).toBe(30)

@@ -286,30 +286,32 @@ export const lists: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(taskRow({ id: 'none' }))
         for (const [number, [taskId, dueAt]] of [['late', 25] as const, ['soon', 5] as const].entries()) {
           yield* tx.run.insert(runRow({ taskId, number: 1, dueAt, instanceId: 'engine-1' }))
-          yield* tx.call.insert(callRow({ id: `call-${number}`, taskId, kind: 'sleep', status: 'pending', dueAt }))
+          const call = callRow({ id: `call-${number}`, taskId, kind: 'sleep', status: 'pending', dueAt: dueAt + 1 })
+          yield* tx.call.insert(call)
         }
       })
       expect(await idsIn(ledger, (tx) => tx.task.due(20, 9))).toEqual(['soon', 'then'])
       expect(await idsIn(ledger, (tx) => tx.task.due(99, 1))).toEqual(['soon'])
-      expect(await ledger.read((tx) => tx.task.nextDue())).toBe(10)
       const own = { instanceId: 'engine-1', executors: [] }
+      const next = (instanceId: string) => ledger.read((tx) => tx.task.nextDue({ ...own, instanceId }))
       expect((await ledger.read((tx) => tx.run.due(5, 9, own))).map((run) => run.taskId)).toEqual(['soon'])
-      expect(await ledger.read((tx) => tx.run.nextDue(own))).toBe(5)
+      expect(await next('engine-1')).toBe(5)
       expect((await ledger.read((tx) => tx.call.due(99, 9))).map((call) => call.taskId)).toEqual(['soon', 'late'])
-      expect(await ledger.read((tx) => tx.call.nextDue())).toBe(5)
+      expect(await next('engine-2')).toBe(6)
+      await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'first', notBefore: 4 })))
+      expect(await next('engine-1')).toBe(4)
     })
 
     proves('an empty ledger and an ended run have no timers', async (ledger) => {
-      expect(await ledger.read((tx) => tx.task.nextDue())).toBe(undefined)
-      expect(await ledger.read((tx) => tx.call.nextDue())).toBe(undefined)
       const run = runRow({ taskId: 'a', dueAt: 5 })
+      const own = { instanceId: run.instanceId, executors: [] }
+      expect(await ledger.read((tx) => tx.task.nextDue(own))).toBe(undefined)
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a' }))
         yield* tx.run.insert(run)
         yield* tx.run.save({ ...run, status: 'ending', outcome: 'paused', endedAt: 1 })
       })
-      const own = { instanceId: run.instanceId, executors: [] }
-      expect(await ledger.read((tx) => tx.run.nextDue(own))).toBe(undefined)
+      expect(await ledger.read((tx) => tx.task.nextDue(own))).toBe(undefined)
       expect(await ledger.read((tx) => tx.run.due(99, 9, own))).toEqual([])
     })
 
@@ -327,7 +329,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       const own = { instanceId: 'engine-1', executors: ['report'] }
       expect((await ledger.read((tx) => tx.run.due(9, 9, own))).map((run) => run.taskId)).toEqual(['shared', 'own'])
       expect((await ledger.read((tx) => tx.run.due(9, 1, own))).map((run) => run.taskId)).toEqual(['shared'])
-      expect(await ledger.read((tx) => tx.run.nextDue(own))).toBe(2)
+      expect(await ledger.read((tx) => tx.task.nextDue(own))).toBe(2)
     })
   })
 

@@ -24,6 +24,11 @@ function readingThrough(ledger: Ledger, tables: (tx: Reads) => Tables<Reads>): L
   return altered(ledger, { read: (query) => ledger.read((tx) => query(spoiled(tx, tables(tx)))) })
 }
 
+/** Applies to every step, and to every read outside of one. */
+function everywhere(ledger: Ledger, tables: (tx: Reads) => Tables<Reads>): Ledger {
+  return stepping(readingThrough(ledger, tables), (step) => writingThrough(step, tables))
+}
+
 /** Every step is replaced by this. */
 function stepping(ledger: Ledger, change: (step: Step) => Step): Ledger {
   return altered(ledger, { step: (step) => ledger.step(change(step as Step)) as Promise<never> })
@@ -31,7 +36,7 @@ function stepping(ledger: Ledger, change: (step: Step) => Step): Ledger {
 
 function writingThrough(step: Step, tables: (tx: Tx) => Tables<Tx>): Step {
   return {
-    name: step.name,
+    ...step,
     decide: (tx) => step.decide(spoiled(tx, tables(tx))),
   }
 }
@@ -40,8 +45,8 @@ function writingThrough(step: Step, tables: (tx: Tx) => Tables<Tx>): Step {
 const losesDueTimes: Plant = (ledger, host) =>
   host.number === 1
     ? ledger
-    : readingThrough(ledger, () => ({
-        call: {
+    : everywhere(ledger, () => ({
+        task: {
           *nextDue() {
             return undefined
           },
@@ -110,7 +115,7 @@ const closesAtOnce: Plant = (ledger, host) =>
     step.name !== 'pause' && step.name !== 'settle run'
       ? step
       : {
-          name: step.name,
+          ...step,
           *decide(tx) {
             const result: unknown = yield* step.decide(tx)
             const id = host.opening?.engine.instanceId ?? ''
@@ -130,7 +135,7 @@ const forgetsCallsInFlight: Plant = (ledger) =>
     step.name !== 'settle run'
       ? step
       : {
-          name: step.name,
+          ...step,
           decide: (tx) =>
             step.decide(
               spoiled(tx, {

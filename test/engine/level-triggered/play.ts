@@ -119,10 +119,7 @@ async function rest(world: World): Promise<void> {
 async function passDueTimes(world: World): Promise<void> {
   for (let turn = 0; turn < 60; turn++) {
     const due = await world.read(function* (tx) {
-      const own = { instanceId: '', executors: ['work'] }
-      const times = [yield* tx.task.nextDue(), yield* tx.call.nextDue(), yield* tx.run.nextDue(own)]
-      const known = times.filter((time) => time !== undefined)
-      return known.length === 0 ? undefined : Math.min(...known)
+      return yield* tx.task.nextDue({ instanceId: '', executors: ['work'] })
     })
     if (due === undefined) return
     const leftMs = due - world.clock.now()

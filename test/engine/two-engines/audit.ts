@@ -49,7 +49,7 @@ export class Audit {
     if (step.name === 'renew instance') return step
     const ask = (tx: Tx): Op<void> => this.#afterStep(tx, step.name, issued)
     return {
-      name: step.name,
+      ...step,
       *decide(tx) {
         const result: unknown = yield* step.decide(tx)
         yield* ask(tx)

@@ -16,7 +16,7 @@ function spoiled<T extends Reads>(tx: T, tables: Tables<T>): T {
 }
 
 function decidingThrough(step: Step, tables: Tables<Tx>): Step {
-  return { name: step.name, decide: (tx) => step.decide(spoiled(tx, tables)) }
+  return { ...step, decide: (tx) => step.decide(spoiled(tx, tables)) }
 }
 
 /**
@@ -129,7 +129,7 @@ const doesNotRecount: Fault = (step) => {
 const recoversNothing: Fault = (step) =>
   step.name === 'end runs of a lost engine'
     ? {
-        name: step.name,
+        ...step,
         *decide() {
           return null
         },

@@ -46,7 +46,7 @@ function recognized({ sql, names }: CompiledStatement): Concern {
   if (/^select task\.executor as executor, count\(\*\) as open.* from run /.test(text)) {
     return { of: names.includes('instance') ? 'queue' : 'limits' }
   }
-  if (text.startsWith('select exists (select 1 from task where ready = 1)')) return { of: 'queue' }
+  if (/^select (?:exists \(select 1 from task where ready = 1\)|min\(at\) as at)/.test(text)) return { of: 'queue' }
   if (from === 'task' && / where ready = 1 and executor = /.test(text)) {
     return { of: /^select (?:id|lane) /.test(text) ? 'queue' : 'heads' }
   }

@@ -1,0 +1,173 @@
+// What an admission has seen: all that its commit writes, so that the supervisor need not read what is due and what is ready once more; and
+// what it must leave alone.
+import { expect, it, onTestFinished } from 'vitest'
+import { SimulatedClock } from 'xstate'
+import { ErrandError } from '../../src/core/errors.ts'
+import type { TaskEvent } from '../../src/entities/event.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
+import { openEngine, puppet, turns } from './world.ts'
+
+async function memoryLedger(): Promise<Ledger> {
+  const ledger = await openLedger(':memory:')
+  onTestFinished(() => ledger.close())
+  return ledger
+}
+
+/** An engine whose looks for ready tasks are counted. Its clock stands still, so that no interval passes. */
+async function countingEngine() {
+  const inner = await memoryLedger()
+  let looks = 0
+  const ledger = delegateLedger(inner, {
+    read: (query) =>
+      inner.read((tx) =>
+        query({
+          ...tx,
+          task: {
+            ...tx.task,
+            anyReady(...given) {
+              looks++
+              return tx.task.anyReady(...given)
+            },
+          },
+        }),
+      ),
+  })
+  const engine = await openEngine({ ledger, clock: new SimulatedClock(), executors: { work: () => 'done' } })
+  await turns()
+  return { engine, looks: () => looks }
+}
+
+it('an admission looks for tasks, so that its engine does not look again after the same commit', async () => {
+  const { engine, looks } = await countingEngine()
+  const before = looks()
+  for (let n = 0; n < 20; n++) {
+    expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('done')
+  }
+  await turns()
+  expect(looks()).toBe(before)
+})
+
+it('a commit without an admission makes its engine look for tasks, and start them', async () => {
+  const { engine, looks } = await countingEngine()
+  const held = await engine.create({ executor: 'work', autoStart: false })
+  await turns()
+  const before = looks()
+  await engine.start(held)
+  await turns()
+  expect(looks()).toBeGreaterThan(before)
+  expect((await engine.get(held))?.status).toBe('completed')
+})
+
+it('an admission starts a task that becomes ready by a step queued behind it', async () => {
+  const inner = await memoryLedger()
+  const queued: string[] = []
+  const step: Ledger['step'] = (given) => {
+    queued.push(given.name)
+    return inner.step(given)
+  }
+  const hands = puppet()
+  const executors = { work: hands.executor }
+  const engine = await openEngine({ ledger: delegateLedger(inner, { step }), clock: new SimulatedClock(), executors })
+  const held = await engine.create({ executor: 'work', autoStart: false })
+  const creation = engine.create({ executor: 'work' })
+  while (queued.at(-1) !== 'admit') await Promise.resolve()
+  const start = engine.start(held)
+  await Promise.all([creation, start])
+  await turns()
+  expect(queued.slice(queued.indexOf('admit') + 1)).toHaveLength(1)
+  expect(hands.runs).toHaveLength(2)
+})
+
+it('an admission whose answer comes late does not disarm the timer of a task that was created meanwhile', async () => {
+  const inner = await memoryLedger()
+  const answer = Promise.withResolvers<void>()
+  let isLate = true
+  const ledger = delegateLedger(inner, {
+    async step(step) {
+      const result = await inner.step(step)
+      if (step.name === 'admit' && isLate) await answer.promise
+      return result
+    },
+  })
+  const clock = new SimulatedClock()
+  const hands = puppet()
+  const engine = await openEngine({ ledger, clock, executors: { work: hands.executor } })
+  await engine.create({ executor: 'work' })
+  await hands.started(0)
+  isLate = false
+  await engine.create({ executor: 'work', notBefore: 50 })
+  await turns()
+  answer.resolve()
+  await turns()
+  // Less than the interval after which an engine looks in any case.
+  clock.increment(50)
+  await turns()
+  expect(hands.runs).toHaveLength(2)
+})
+
+it('an admission that leaves the look to a later one does not disarm a timer, whatever becomes of the later one', async () => {
+  const inner = await memoryLedger()
+  const turn = Promise.withResolvers<void>()
+  let admissions: 'kept' | 'late' | 'refused' = 'kept'
+  const ledger = delegateLedger(inner, {
+    async step(step) {
+      if (step.name !== 'admit' || admissions === 'kept') return inner.step(step)
+      if (admissions === 'refused') throw new ErrandError('LEDGER_WRITE_FAILED', 'The disk is full.')
+      await turn.promise
+      return inner.step(step)
+    },
+  })
+  const clock = new SimulatedClock()
+  const executors = { work: () => 'done' }
+  const engine = await openEngine({ ledger, clock, executors, onError: () => {} })
+  const due = await engine.create({ executor: 'work', notBefore: 50 })
+  await turns()
+  admissions = 'late'
+  await engine.create({ executor: 'work' })
+  admissions = 'refused'
+  await engine.create({ executor: 'work' })
+  await turns()
+  turn.resolve()
+  await turns()
+  admissions = 'kept'
+  clock.increment(50)
+  await turns()
+  expect((await engine.get(due))?.status).toBe('completed')
+})
+
+it('a child does not start in the commit that creates it, though an admission shares that commit', async () => {
+  const ledger = await memoryLedger()
+  const commits: TaskEvent[][] = []
+  const observer = { committed: (events: readonly TaskEvent[]) => commits.push([...events]), changed() {}, failed() {} }
+  onTestFinished(ledger.observe(observer, { watchOthers: false }))
+  const engine = await openEngine({ ledger, executors: { work: () => 'done' } })
+  const parent = await engine.start(await engine.create({ name: 'parent', autoComplete: true }))
+  const [child, root] = await Promise.all([
+    engine.create({ executor: 'work', parentId: parent.id }),
+    engine.create({ executor: 'work' }),
+  ])
+  // The child that is created next comes before the first one ends, and with it the parent.
+  const next = await engine.create({ executor: 'work', parentId: parent.id })
+  expect(await engine.result(next)).toBe('done')
+  const startedIn = (events: TaskEvent[] | undefined) =>
+    events?.flatMap(({ type, taskId }) => (type === 'task.started' ? [taskId] : []))
+  const creation = commits.find((events) => events.some(({ taskId }) => taskId === child.id))
+  expect(startedIn(creation)).toEqual([root.id])
+  expect(startedIn(commits.flat())).toContain(child.id)
+  expect((await engine.settled(parent)).status).toBe('completed')
+})
+
+it('a child that an admission has passed over starts right after it', async () => {
+  const hands = puppet()
+  const executors = { work: () => 'done', held: hands.executor }
+  const engine = await openEngine({ clock: new SimulatedClock(), executors })
+  const parent = await engine.create({ name: 'parent' })
+  const [child] = await Promise.all([
+    engine.create({ executor: 'work', parentId: parent.id }),
+    engine.create({ executor: 'held' }),
+  ])
+  await turns()
+  expect((await engine.get(child))?.status).toBe('completed')
+})
