@@ -66,7 +66,7 @@ export const errorCodes = {
   NOT_ACTIVE: 'The agent is not a member of the team, or has completed its work.',
   AGENTS_ACTIVE: 'Agents of the team are still active.',
   OBJECTIVES_OPEN: 'Objectives of the task are still open.',
-  BRANCH_CLOSED: 'The branch of memory is archived: it can be read, but accepts no additions.',
+  BRANCH_CLOSED: 'The memory branch is archived: it can be read, but nothing can be added to it.',
 } as const satisfies Record<string, string>
 
 /** What went wrong, in one word that programs can rely on. */

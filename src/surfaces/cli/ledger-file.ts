@@ -17,7 +17,7 @@ export function ledgerFileCheck(ledger: string): () => void {
     const what = now === undefined ? 'was deleted or moved' : 'was replaced by another file'
     throw new ErrandError(
       'LEDGER_UNAVAILABLE',
-      `The ledger ${ledger} ${what} while the run was working on it, so what was done since the run began is not recorded there. If the file was moved, put it back; otherwise run again, which starts over.`,
+      `The ledger ${ledger} ${what} while the run was using it, so nothing that was done since the run began is recorded there. If the file was moved, put it back. Otherwise run the command again: it starts from the beginning.`,
       { ledger },
     )
   }
