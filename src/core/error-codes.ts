@@ -9,7 +9,7 @@ export const errorCodes = {
   UNKNOWN_OPTION: 'There is no option with this name. The error suggests the most similar name.',
   UNKNOWN_EXECUTOR: 'No executor has this name.',
   KEY_CONFLICT: 'The key belongs to a task that was created with other options.',
-  PARENT_CLOSED: 'The parent is canceled or deleted, so it takes no more children.',
+  PARENT_CLOSED: 'The parent is completed, or it or a task above it is canceled, so it takes no more children.',
   BLOCKED: 'The task waits for tasks that are not completed.',
   CYCLE: 'The dependency would make a task wait for itself.',
   HAS_CHILDREN: 'The task has children. Say whether they are to be deleted with it or to become roots.',
