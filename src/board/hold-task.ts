@@ -126,7 +126,7 @@ function* refuseEscape(tx: Tx, { caller }: BoardTarget, task: TaskRecord, childr
   if (children !== 'promote' || (yield* tx.task.children(task.id)).length === 0) return
   throw new ErrandError(
     'FORBIDDEN',
-    `The children of ${task.id} would become roots, which ${caller.taskId} may not create. Delete with children: 'cascade'.`,
+    `Without ${task.id}, its children would become roots, and ${caller.taskId} may not create roots. To delete the children too, pass children: 'cascade'.`,
     { taskId: task.id, scope: caller.taskId },
   )
 }

@@ -134,7 +134,7 @@ function wayBack({ id, status }: SaveCallRequest['call'], from: CallStatus): Err
 function tooLate({ id, status }: SaveCallRequest['call'], task: TaskRecord): ErrandError {
   return new ErrandError(
     'INVALID_TRANSITION',
-    `Cannot begin call ${id} in ${task.id}: the task is ${task.status}. Only the outcome of a call can be saved now.`,
+    `Cannot begin call ${id} in ${task.id}: the task is ${task.status}. Now only the outcome of a call that has begun can be saved.`,
     { callId: id, to: status, taskId: task.id, from: task.status },
   )
 }

@@ -33,7 +33,11 @@ const boardFields = once(() => {
   return {
     subject,
     description,
-    activeForm: z.string().max(1_000).optional().describe('Shown while the task is in progress, like "Writing tests".'),
+    activeForm: z
+      .string()
+      .max(1_000)
+      .optional()
+      .describe('Shown while the task is in progress, for example "Writing tests".'),
     owner: z.string().trim().max(100).optional().describe('Reserves the task for this claimant; empty for any.'),
     priority,
     metadata: z.record(z.string(), z.json()).optional(),

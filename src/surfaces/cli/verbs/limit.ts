@@ -8,7 +8,7 @@ import { defineVerb } from '../verb.ts'
 export const limit = defineVerb({
   usage: 'limit [N | none] [--executor X]',
   help: [
-    'Shows or sets how many tasks may run at once on this ledger, in all processes together; "none" removes the limit.',
+    'Shows or sets how many tasks may run at once on this ledger, across all processes; "none" removes the limit.',
     'Running tasks are not stopped. Each process also has its own limit: "errand run --concurrency".',
     '  --executor X  the limit for this executor: "errand limit --executor shell 2"',
   ].join('\n'),
