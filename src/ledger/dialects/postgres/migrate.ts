@@ -53,7 +53,7 @@ async function tablesFound(client: PostgresClient): Promise<{ ours: boolean; tak
 }
 
 /** Undefined without a ledger. Most opens find a migrated one, and wait for no other. */
-async function storedVersion(client: PostgresClient): Promise<number | undefined> {
+export async function storedVersion(client: PostgresClient): Promise<number | undefined> {
   if (!(await tablesFound(client)).ours) return undefined
   const [stored] = (await client.query('select version from ledger_version')).rows as [{ version: number }]
   return Number(stored.version)

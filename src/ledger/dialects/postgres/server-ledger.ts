@@ -78,7 +78,7 @@ interface Facts {
 }
 
 /** The schema of the ledger, if there is one. */
-async function requireUsable(
+export async function requireUsable(
   writer: ServerConnection,
   named: string | undefined,
   ledger: string,
@@ -106,7 +106,7 @@ async function currentSchema(writer: ServerConnection): Promise<{ oid: number }>
   return (rows as [{ oid: number }])[0]
 }
 
-function unusable(error: unknown, ledger: string): ErrandError {
+export function unusable(error: unknown, ledger: string): ErrandError {
   const { code, message } = error as { code?: string; message: string }
   // insufficient_privilege
   const remedy =

@@ -143,7 +143,8 @@ function inOneSnapshot(connection: Connection, read: () => void): void {
   }
 }
 
-function refuseForeign(connection: Connection, path: string): void {
+/** @throws ErrandError LEDGER_FOREIGN, LEDGER_NEWER */
+export function refuseForeign(connection: Connection, path: string): void {
   const application = Number(connection.pragma('application_id'))
   if (application === applicationId) {
     requireKnownVersion(Number(connection.pragma('user_version')), path, { path })

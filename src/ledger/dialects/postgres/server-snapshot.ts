@@ -1,0 +1,104 @@
+// A snapshot of a ledger on a server: a transaction that reads, on a connection of its own.
+import { ErrandError } from '../../../core/errors.ts'
+import type { Op } from '../../ledger.ts'
+import {
+  batchRows,
+  type LedgerSnapshot,
+  requireCurrentVersion,
+  type StoredRow,
+  type TableShape,
+} from '../../snapshot.ts'
+import type { Request } from '../../statement.ts'
+import { StatementFailed } from './client.ts'
+import { postgresDialect } from './dialect.ts'
+import { storedVersion } from './migrate.ts'
+import { ServerConnection } from './server-connection.ts'
+import { requireUsable, unusable } from './server-ledger.ts'
+import type { ServerTarget } from './server-url.ts'
+import { drive, Session } from './session.ts'
+
+/** @throws ErrandError NOT_FOUND, LEDGER_NEWER, LEDGER_UNAVAILABLE, NOT_OFFERED */
+export async function openServerSnapshot(target: ServerTarget): Promise<LedgerSnapshot> {
+  const { name } = target
+  const connection = new ServerConnection(target, {
+    title: 'errand snapshot',
+    settings: { statement_timeout: '0', idle_in_transaction_session_timeout: '0', default_transaction_read_only: 'on' },
+  })
+  try {
+    await connection.ensure()
+    await requireUsable(connection, target.schema, name)
+    const version = await storedVersion(connection)
+    if (version === undefined) {
+      throw new ErrandError('NOT_FOUND', `There is no ledger at ${name}.`, { ledger: name })
+    }
+    requireCurrentVersion(version, name)
+    const session = new Session(connection)
+    await session.begin('begin isolation level repeatable read read only')
+    return new ServerSnapshot(name, connection, session)
+  } catch (error) {
+    await connection.close()
+    throw ErrandError.isInstance(error) ? error : unusable(error, name)
+  }
+}
+
+export class ServerSnapshot implements LedgerSnapshot {
+  readonly name: string
+  readonly dialect = postgresDialect
+  readonly #connection: ServerConnection
+  readonly #session: Session
+
+  constructor(name: string, connection: ServerConnection, session: Session) {
+    this.name = name
+    this.#connection = connection
+    this.#session = session
+  }
+
+  async run<R>(op: Op<R>): Promise<R> {
+    return await this.#reading(() => drive(op, (request: Request) => this.#session.reply(request)))
+  }
+
+  async *batches({ name, columns, key, textKey }: TableShape): AsyncGenerator<StoredRow[]> {
+    const names = columns.map((each) => `"${each}"`).join(', ')
+    const order = key.map((each) => (textKey.has(each) ? `"${each}" collate "C"` : `"${each}"`)).join(', ')
+    const request = (sql: string) => this.#reading(() => this.#session.request(sql))
+    // A cursor: the index of a key has another order in most locales, so the rows are sorted once.
+    await request(`declare all_rows no scroll cursor for select ${names} from "${name}" order by ${order}`)
+    for (let isLast = false; !isLast; ) {
+      const { rows } = await request(`fetch ${batchRows} from all_rows`)
+      isLast = rows.length < batchRows
+      if (rows.length > 0) yield rows as StoredRow[]
+    }
+    await request('close all_rows')
+  }
+
+  async lastNumbers(): Promise<ReadonlyMap<string, number>> {
+    const { rows } = await this.#reading(() =>
+      this.#session.request(`
+        select cl.relname as name, coalesce(sq.last_value, 0) as seq
+        from pg_sequences sq
+        join pg_class s on s.relname = sq.sequencename and s.relnamespace = sq.schemaname::regnamespace
+        join pg_depend d on d.objid = s.oid and d.deptype = 'a'
+        join pg_class cl on cl.oid = d.refobjid
+        where sq.schemaname = current_schema()`),
+    )
+    return new Map((rows as Array<{ name: string; seq: number }>).map(({ name, seq }) => [name, Number(seq)]))
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close()
+  }
+
+  async #reading<R>(read: () => Promise<R>): Promise<R> {
+    try {
+      return await read()
+    } catch (error) {
+      if (!(error instanceof StatementFailed)) throw error
+      throw new ErrandError(
+        'LEDGER_UNAVAILABLE',
+        `The ledger ${this.name} could not be read (${error.message}).`,
+        { ledger: this.name },
+        error,
+      )
+    }
+  }
+}

@@ -1,0 +1,92 @@
+// A snapshot of a ledger file: a read transaction of a connection that writes nothing.
+import { existsSync } from 'node:fs'
+import { ErrandError } from '../../../core/errors.ts'
+import type { Op } from '../../ledger.ts'
+import {
+  batchRows,
+  type LedgerSnapshot,
+  requireCurrentVersion,
+  type StoredRow,
+  type TableShape,
+} from '../../snapshot.ts'
+import { type Asked, answered } from '../../statement.ts'
+import { type Connection, connect, unavailable } from './connection.ts'
+import { sqliteDialect } from './dialect.ts'
+import { busyTimeoutMs, refuseForeign } from './open-file.ts'
+import { requireOwnSchema } from './own-schema.ts'
+
+/** @throws ErrandError NOT_FOUND, LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_CORRUPT, LEDGER_BUSY, LEDGER_UNAVAILABLE */
+export function openFileSnapshot(path: string): LedgerSnapshot {
+  if (!existsSync(path)) throw new ErrandError('NOT_FOUND', `There is no ledger at ${path}.`, { ledger: path })
+  try {
+    const connection = connect(path, { busyTimeoutMs, mustExist: true })
+    try {
+      connection.pragma('query_only = on')
+      connection.execute('begin')
+      refuseForeign(connection, path)
+      requireOwnSchema(connection, path)
+      requireCurrentVersion(Number(connection.pragma('user_version')), path)
+      return new FileSnapshot(connection)
+    } catch (error) {
+      connection.close()
+      throw error
+    }
+  } catch (error) {
+    throw unavailable(error, path, 'opened')
+  }
+}
+
+/** The rows of a table in the snapshot of a connection, after a key. */
+export class FileSnapshot implements LedgerSnapshot {
+  readonly name: string
+  readonly dialect = sqliteDialect
+  readonly #connection: Connection
+
+  constructor(connection: Connection) {
+    this.name = connection.path
+    this.#connection = connection
+  }
+
+  async run<R>(op: Op<R>): Promise<R> {
+    return this.#reading(() => {
+      let next = op.next()
+      while (!next.done) next = op.next(answered(next.value as Asked, (request) => this.#connection.run(request)))
+      return next.value
+    })
+  }
+
+  async *batches({ name, columns, key }: TableShape): AsyncGenerator<StoredRow[]> {
+    const names = (list: readonly string[]) => list.map((each) => `"${each}"`).join(', ')
+    const select = (after: string) =>
+      `select ${names(columns)} from "${name}" ${after} order by ${names(key)} limit ${batchRows}`
+    const first = select('')
+    const next = select(`where (${names(key)}) > (${key.map(() => '?').join(', ')})`)
+    for (let last: StoredRow | undefined; ; ) {
+      const parameters = last === undefined ? [] : key.map((column) => last?.[column])
+      const rows = this.#reading(
+        () => this.#connection.run({ sql: last === undefined ? first : next, parameters, want: 'rows' }) as StoredRow[],
+      )
+      if (rows.length > 0) yield rows
+      if (rows.length < batchRows) return
+      last = rows.at(-1)
+    }
+  }
+
+  async lastNumbers(): Promise<ReadonlyMap<string, number>> {
+    const sql = 'select name, seq from sqlite_sequence'
+    const rows = this.#reading(() => this.#connection.run({ sql, parameters: [], want: 'rows' }))
+    return new Map((rows as Array<{ name: string; seq: number }>).map(({ name, seq }) => [name, seq]))
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close()
+  }
+
+  #reading<R>(read: () => R): R {
+    try {
+      return read()
+    } catch (error) {
+      throw ErrandError.isInstance(error) ? error : unavailable(error, this.name, 'read')
+    }
+  }
+}

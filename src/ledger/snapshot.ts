@@ -1,0 +1,62 @@
+// One state of a whole ledger, for tools that read all of it: copies and checks. It needs no engine and changes nothing. Steps go on
+// meanwhile, but the database cannot reuse the room of old rows before the snapshot is closed.
+import { ErrandError } from '../core/errors.ts'
+import { isServerUrl, parseServerUrl } from './dialects/postgres/server-url.ts'
+import type { Op } from './ledger.ts'
+import { ledgerVersion } from './migrations/migrations.ts'
+import type { Dialect } from './statement.ts'
+
+/** A row as it is stored, by column. The values of equal rows are equal on both databases. */
+export type StoredRow = Readonly<Record<string, string | number | null>>
+
+/** A table as it is stored. */
+export interface TableShape {
+  readonly name: string
+  readonly columns: readonly string[]
+  /** The columns of its primary key, in order. */
+  readonly key: readonly string[]
+  /** Those of the key that are texts. */
+  readonly textKey: ReadonlySet<string>
+  /** The database numbers its rows, and never uses a number again. */
+  readonly isNumbered: boolean
+}
+
+export interface LedgerSnapshot {
+  /** A path, or a URL without its password. */
+  readonly name: string
+  readonly dialect: Dialect
+  /** Runs reads in the snapshot. */
+  run<R>(op: Op<R>): Promise<R>
+  /** All rows of a table by their keys, texts in the order of their bytes. One table at a time. */
+  batches(table: TableShape): AsyncGenerator<StoredRow[]>
+  /** The highest number that each numbered table has assigned; a table that has assigned none may be missing. */
+  lastNumbers(): Promise<ReadonlyMap<string, number>>
+  close(): Promise<void>
+}
+
+/** Rows in a batch of a snapshot. */
+export const batchRows = 1_000
+
+/**
+ * Opens a snapshot of the ledger in a file, or on a PostgreSQL server.
+ * @throws ErrandError INVALID_INPUT, LEDGER_UNAVAILABLE, LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_CORRUPT, LEDGER_BUSY; LEDGER_UNAVAILABLE for an
+ *   older ledger, which an engine must migrate first
+ */
+export async function openSnapshot(name: string): Promise<LedgerSnapshot> {
+  if (isServerUrl(name)) {
+    const { openServerSnapshot } = await import('./dialects/postgres/server-snapshot.ts')
+    return await openServerSnapshot(parseServerUrl(name))
+  }
+  const { openFileSnapshot } = await import('./dialects/sqlite/file-snapshot.ts')
+  return openFileSnapshot(name)
+}
+
+/** @throws ErrandError LEDGER_UNAVAILABLE for a ledger of an older version */
+export function requireCurrentVersion(version: number, ledger: string): void {
+  if (version === ledgerVersion) return
+  throw new ErrandError(
+    'LEDGER_UNAVAILABLE',
+    `The ledger ${ledger} has version ${version}, and this errand reads version ${ledgerVersion}. Let an engine of this version open it, which migrates it (for example "errand ps --ledger ${ledger}"), or use the errand of its engines.`,
+    { ledger, version, expected: ledgerVersion },
+  )
+}
