@@ -152,6 +152,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
     fine: {
       'src/ledger/dialects/sqlite/open-file.ts': `import { closeSync, openSync } from 'node:fs'; openSync(path, 'wx', 0o600)`,
       'src/ledger/dialects/sqlite/instance-lock.ts': `closeSync(openSync(fileOf(instanceId), 'wx', 0o600))`,
+      'src/ledger/dialects/sqlite/file-target.ts': `fsyncSync(openSync(dirname(path), 'r'))`,
       'src/plans/plan-source.ts': `readFile(path)`,
     },
   },

@@ -5,6 +5,7 @@
 import { hostname } from 'node:os'
 import type { CallRecord } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
+import { isOriginalEngine } from '../ledger/copy/original-engines.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
 import type { EngineHost } from './engine-host.ts'
 
@@ -46,8 +47,9 @@ async function recoverIfLost(instance: InstanceRecord, at: number, host: Recover
   try {
     const alive = (await host.ledger.isAlive(id)) !== 'dead'
     if (alive && !(host.mayJudgeLeases && leaseUntil <= at)) return
-    // The process table of this host says nothing about the commands of another one.
-    const reclaim = isElsewhere(instance, host) ? async () => {} : host.reclaim
+    // The process table of this host says nothing about the commands of another one, and those of the original of a copy go on.
+    const leavesCommands = isElsewhere(instance, host) || (await host.ledger.read((tx) => isOriginalEngine(tx, id)))
+    const reclaim = leavesCommands ? async () => {} : host.reclaim
     const lost: LostEngine = { instanceId: id, reason: 'interrupted', onlyIfSilentAt: alive ? at : null }
     const closed = await takeOver(lost, { ...host, reclaim })
     // An engine that hangs keeps its lock: it may come back, and must be recognized as alive.

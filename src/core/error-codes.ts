@@ -48,6 +48,7 @@ export const errorCodes = {
   UNSUPPORTED_RUNTIME: 'This version of Node is too old for the SQLite driver.',
   LEDGER_BUSY: 'Another process has held the lock of the ledger for too long. The operation can be repeated.',
   LEDGER_CORRUPT: 'The file of the ledger, or a row in it, is damaged.',
+  LEDGER_EXISTS: 'There already is a ledger or another file where a copy of a ledger should be.',
   LEDGER_FOREIGN: 'The file or database is not a ledger, or its schema was changed by another program.',
   LEDGER_NEWER: 'A newer version of errand created the ledger.',
   LEDGER_UNAVAILABLE: 'The ledger cannot be opened, read or reached.',

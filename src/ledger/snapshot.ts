@@ -1,7 +1,6 @@
 // One state of a whole ledger, for tools that read all of it: copies and checks. It needs no engine and changes nothing. Steps go on
 // meanwhile, but the database cannot reuse the room of old rows before the snapshot is closed.
 import { ErrandError } from '../core/errors.ts'
-import { isServerUrl, parseServerUrl } from './dialects/postgres/server-url.ts'
 import type { Op } from './ledger.ts'
 import { ledgerVersion } from './migrations/migrations.ts'
 import type { Dialect } from './statement.ts'
@@ -36,20 +35,6 @@ export interface LedgerSnapshot {
 
 /** Rows in a batch of a snapshot. */
 export const batchRows = 1_000
-
-/**
- * Opens a snapshot of the ledger in a file, or on a PostgreSQL server.
- * @throws ErrandError INVALID_INPUT, LEDGER_UNAVAILABLE, LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_CORRUPT, LEDGER_BUSY; LEDGER_UNAVAILABLE for an
- *   older ledger, which an engine must migrate first
- */
-export async function openSnapshot(name: string): Promise<LedgerSnapshot> {
-  if (isServerUrl(name)) {
-    const { openServerSnapshot } = await import('./dialects/postgres/server-snapshot.ts')
-    return await openServerSnapshot(parseServerUrl(name))
-  }
-  const { openFileSnapshot } = await import('./dialects/sqlite/file-snapshot.ts')
-  return openFileSnapshot(name)
-}
 
 /** @throws ErrandError LEDGER_UNAVAILABLE for a ledger of an older version */
 export function requireCurrentVersion(version: number, ledger: string): void {

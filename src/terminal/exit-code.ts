@@ -32,6 +32,7 @@ const codeOf: Readonly<Record<ErrorCode, 1 | 2>> = {
   INVALID_ANSWER: exitCodes.badInput,
   TASK_DELETED: exitCodes.badInput,
   UNSUPPORTED_RUNTIME: exitCodes.badInput,
+  LEDGER_EXISTS: exitCodes.badInput,
   LEDGER_FOREIGN: exitCodes.badInput,
   LEDGER_NEWER: exitCodes.badInput,
   NO_MODEL: exitCodes.badInput,

@@ -57,6 +57,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> =
   INTERNAL_ERROR: 500,
   UNSUPPORTED_RUNTIME: 500,
   LEDGER_CORRUPT: 500,
+  LEDGER_EXISTS: 500,
   LEDGER_FOREIGN: 500,
   LEDGER_NEWER: 500,
   LEDGER_UNTRUSTED: 500,

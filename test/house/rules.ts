@@ -105,8 +105,9 @@ const noImportCycles: Rule = (files) => {
 
 const insideTheEngine = /^src\/(?:steps|ledger|actors|drafts|memory|team|board)\//
 
-/** Code that finds and opens a ledger for `createEngine`, that is also exported to programs, or that is pure. */
+/** Code that finds and opens a ledger for `createEngine`, that handles whole ledgers, that is also exported to programs, or that is pure. */
 const openToSurfaces = [
+  'src/ledger/copy/copy-ledger.ts',
   'src/ledger/find-ledger.ts',
   'src/ledger/open-ledger.ts',
   'src/ledger/trust.ts',
@@ -174,14 +175,14 @@ const oneFileImportsTheDriver: Rule = (files) => {
 /** Reads the list of trusted ledgers, and no ledger. */
 const readsNoLedger = 'src/ledger/trust.ts'
 
-/** Closing a descriptor drops SQLite's locks on the file. Creating a new file opens no ledger. */
+/** Closing a descriptor drops SQLite's locks on the file. Creating a new file opens no ledger, and nor does its folder. */
 const sqliteOpensLedgerFiles: Rule = (files) =>
   files
     .filter((file) => file.path.startsWith('src/ledger/') && file.path !== readsNoLedger)
     .flatMap((file) =>
       Array.from(
         file.text.matchAll(
-          /\bopenSync\b(?!\s*(?:,|\}|\([^()]*(?:\([^()]*\))?[^()]*,\s*'wx'))|\b(?:read|write|append|copy)File(?:Sync)?\b|\bcreate(?:Read|Write)Stream\b|\bcpSync\b|'node:fs\/promises'/g,
+          /\bopenSync\b(?!\s*(?:,|\}|\(dirname\(|\([^()]*(?:\([^()]*\))?[^()]*,\s*'wx'))|\b(?:read|write|append|copy)File(?:Sync)?\b|\bcreate(?:Read|Write)Stream\b|\bcpSync\b|'node:fs\/promises'/g,
         ),
         (match) => `${file.path}:${lineOf(file, match.index)} uses ${match[0]}; a ledger file is opened by SQLite only`,
       ),

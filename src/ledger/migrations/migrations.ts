@@ -49,6 +49,17 @@ export function requireKnownVersion(version: number, name: string, details: obje
 
 /** Marks a SQLite file as a ledger: "ERND" in its header. */
 export const applicationId = 0x45524e44
+/** Marks a SQLite file as a copy of a ledger that is not complete. */
+export const unfinishedCopyId = applicationId + 1
+
+/** The refusal to open a copy that is not complete. */
+export function unfinishedCopy(ledger: string): ErrandError {
+  return new ErrandError(
+    'LEDGER_UNAVAILABLE',
+    `${ledger} is an unfinished copy of a ledger. "errand ledger copy" with the same arguments completes it.`,
+    { ledger },
+  )
+}
 
 function spellingOf({ kind, db }: Dialect): Spelling {
   return {

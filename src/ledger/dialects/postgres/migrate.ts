@@ -1,7 +1,13 @@
 // Migrates a PostgreSQL schema to the current version of the ledger, in one transaction (its DDL can be rolled back) and under an advisory
 // lock: of ten processes that open a new database, one migrates and nine find it migrated.
 import { ErrandError } from '../../../core/errors.ts'
-import { applicationId, ledgerVersion, migrationTexts, requireKnownVersion } from '../../migrations/migrations.ts'
+import {
+  applicationId,
+  ledgerVersion,
+  migrationTexts,
+  requireKnownVersion,
+  unfinishedCopy,
+} from '../../migrations/migrations.ts'
 import type { PostgresClient } from './client.ts'
 import { postgresDialect } from './dialect.ts'
 import { locksOf } from './ledger-locks.ts'
@@ -45,11 +51,19 @@ export async function migrate(
 }
 
 /** From the catalog, whose rows are as new as the statement: `to_regclass` may answer from a cache that is older than the lock. */
-async function tablesFound(client: PostgresClient): Promise<{ ours: boolean; taken: boolean }> {
+export async function tablesFound(client: PostgresClient): Promise<TablesFound> {
   const { rows } = await client.query(`
-    select coalesce(bool_or(tablename = 'ledger_version'), false) as ours, coalesce(bool_or(tablename = 'task'), false) as taken
-    from pg_tables where schemaname = current_schema() and tablename in ('ledger_version', 'task')`)
-  return (rows as [{ ours: boolean; taken: boolean }])[0]
+    select coalesce(bool_or(tablename = 'ledger_version'), false) as ours, coalesce(bool_or(tablename = 'task'), false) as taken,
+      coalesce(bool_or(tablename = 'ledger_copy'), false) as copying
+    from pg_tables where schemaname = current_schema() and tablename in ('ledger_version', 'task', 'ledger_copy')`)
+  return (rows as [TablesFound])[0]
+}
+
+interface TablesFound {
+  ours: boolean
+  taken: boolean
+  /** An unfinished copy (server-target.ts). */
+  copying: boolean
 }
 
 /** Undefined without a ledger. Most opens find a migrated one, and wait for no other. */
@@ -62,14 +76,19 @@ export async function storedVersion(client: PostgresClient): Promise<number | un
 async function versionOf(client: PostgresClient, name: string): Promise<number> {
   const found = await tablesFound(client)
   if (!found.ours) {
-    if (!found.taken) return 0
-    throw new ErrandError(
-      'LEDGER_FOREIGN',
-      `The schema of ${name} has a table "task" of another program. Use a separate schema for the ledger (search_path).`,
-      { name },
-    )
+    if (found.copying) throw unfinishedCopy(name)
+    if (found.taken) throw foreignTables(name)
+    return 0
   }
   const [stored] = (await client.query('select version from ledger_version')).rows as [{ version: number }]
   requireKnownVersion(Number(stored.version), name, { name })
   return Number(stored.version)
+}
+
+export function foreignTables(name: string): ErrandError {
+  return new ErrandError(
+    'LEDGER_FOREIGN',
+    `The schema of ${name} has a table "task" of another program. Use a separate schema for the ledger (search_path).`,
+    { name },
+  )
 }

@@ -4,7 +4,14 @@ import { chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, type 
 import { dirname } from 'node:path'
 import type { Clock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
-import { applicationId, ledgerVersion, migrationTexts, requireKnownVersion } from '../../migrations/migrations.ts'
+import {
+  applicationId,
+  ledgerVersion,
+  migrationTexts,
+  requireKnownVersion,
+  unfinishedCopy,
+  unfinishedCopyId,
+} from '../../migrations/migrations.ts'
 import { type Connection, connect, isBusy, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { requireOwnSchema } from './own-schema.ts'
@@ -80,7 +87,7 @@ function openOnce(path: string, bytes: number): OpenedFile {
  * opened here: closing a descriptor drops every lock that SQLite holds on the file in this process (fcntl(2)), and with them the protection
  * of what other engines of this process have written.
  */
-function prepareFile(path: string): number {
+export function prepareFile(path: string): number {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     closeSync(openSync(path, 'wx', 0o600))
@@ -146,6 +153,7 @@ function inOneSnapshot(connection: Connection, read: () => void): void {
 /** @throws ErrandError LEDGER_FOREIGN, LEDGER_NEWER */
 export function refuseForeign(connection: Connection, path: string): void {
   const application = Number(connection.pragma('application_id'))
+  if (application === unfinishedCopyId) throw unfinishedCopy(path)
   if (application === applicationId) {
     requireKnownVersion(Number(connection.pragma('user_version')), path, { path })
     return

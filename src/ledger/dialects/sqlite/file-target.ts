@@ -1,0 +1,248 @@
+// The target of a copy in a file: a database beside the name of the ledger, which gets that name when it is complete.
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { systemClock } from '../../../core/clock.ts'
+import { ErrandError } from '../../../core/errors.ts'
+import { type CopyTarget, quotedColumns, type RowChange } from '../../copy/copy-target.ts'
+import type { Op } from '../../ledger.ts'
+import { applicationId, ledgerVersion, migrationTexts, unfinishedCopyId } from '../../migrations/migrations.ts'
+import type { LedgerSnapshot, StoredRow, TableShape } from '../../snapshot.ts'
+import { type Asked, answered } from '../../statement.ts'
+import { type Connection, connect, isBusy, translate, unavailable } from './connection.ts'
+import { sqliteDialect } from './dialect.ts'
+import { FileSnapshot } from './file-snapshot.ts'
+import { createInstanceLocks } from './instance-lock.ts'
+import { prepareFile } from './open-file.ts'
+import { ledgerTriggers, triggersOf } from './table-shapes.ts'
+
+const busyTimeoutMs = 5_000
+
+/**
+ * Opens the target for the ledger that will be at `path`, or continues one.
+ * @throws ErrandError LEDGER_EXISTS, LEDGER_BUSY, LEDGER_UNAVAILABLE
+ */
+export function openFileTarget(path: string, { replace }: { replace: boolean }): CopyTarget {
+  if (existsSync(path)) {
+    if (!replace) throw taken(path)
+    requireUnused(path)
+  }
+  const file = `${path}.copying`
+  const locks = createInstanceLocks(file)
+  if (locks.lifeOf('lock') === 'alive') {
+    throw new ErrandError('LEDGER_BUSY', `Another copy to ${path} is being made. Wait until it is done.`, {
+      ledger: path,
+    })
+  }
+  prepareFile(file)
+  locks.release('lock')
+  locks.hold('lock')
+  try {
+    const connection = connect(file, { busyTimeoutMs })
+    try {
+      const isContinued = prepare(connection, file)
+      return new FileTarget(path, connection, { replace, isContinued, unlock: () => locks.releaseAll() })
+    } catch (error) {
+      connection.close()
+      throw error
+    }
+  } catch (error) {
+    locks.releaseAll()
+    throw unavailable(error, file, 'opened')
+  }
+}
+
+/**
+ * Makes the tables, unless the file has them: then it is an unfinished copy. There are no triggers: they keep the rows of a ledger from being
+ * changed, and those of a copy are replaced if they differ.
+ */
+function prepare(connection: Connection, file: string): boolean {
+  const id = Number(connection.pragma('application_id'))
+  const isContinued = id === unfinishedCopyId || id === applicationId
+  const tables = connection.run({ sql: 'select name from sqlite_schema', parameters: [], want: 'rows' }) as unknown[]
+  if (tables.length > 0 && (!isContinued || Number(connection.pragma('user_version')) !== ledgerVersion)) {
+    throw new ErrandError(
+      'LEDGER_EXISTS',
+      `${file} is not an unfinished copy that this version of errand can continue. Delete it, or move it away.`,
+      { path: file },
+    )
+  }
+  connection.pragma('journal_mode = wal')
+  // Rows may refer to later ones, and a power cut only costs the copy that is being made.
+  connection.pragma('foreign_keys = off')
+  connection.pragma('synchronous = normal')
+  connection.execute('begin immediate')
+  if (!isContinued) for (const text of migrationTexts(sqliteDialect, 0)) connection.execute(text)
+  for (const { name } of triggersOf(connection)) connection.execute(`drop trigger "${name}"`)
+  connection.pragma(`application_id = ${unfinishedCopyId}`)
+  connection.pragma(`user_version = ${ledgerVersion}`)
+  connection.execute('commit')
+  return isContinued
+}
+
+class FileTarget implements CopyTarget {
+  readonly name: string
+  readonly dialect = sqliteDialect
+  readonly isContinued: boolean
+  readonly #connection: Connection
+  readonly #replace: boolean
+  readonly #unlock: () => void
+
+  constructor(
+    name: string,
+    connection: Connection,
+    { replace, isContinued, unlock }: { replace: boolean; isContinued: boolean; unlock: () => void },
+  ) {
+    this.name = name
+    this.isContinued = isContinued
+    this.#connection = connection
+    this.#replace = replace
+    this.#unlock = unlock
+  }
+
+  async snapshot(): Promise<LedgerSnapshot> {
+    const connection = connect(this.#connection.path, { busyTimeoutMs, mustExist: true })
+    connection.pragma('query_only = on')
+    connection.execute('begin')
+    return new FileSnapshot(connection)
+  }
+
+  async write(table: TableShape, { put, remove }: RowChange): Promise<void> {
+    const { all, key, updates } = quotedColumns(table)
+    const insert = `insert into "${table.name}" (${all}) values (${table.columns.map(() => '?').join(', ')})
+      on conflict (${key}) ${updates}`
+    const removal = `delete from "${table.name}" where ${table.key.map((column) => `"${column}" = ?`).join(' and ')}`
+    const valuesOf = (row: StoredRow, columns: readonly string[]) => columns.map((column) => row[column])
+    this.#inTransaction(() => {
+      for (const row of remove) this.#change(removal, valuesOf(row, table.key))
+      for (const row of put) this.#change(insert, valuesOf(row, table.columns))
+    })
+  }
+
+  async clearTextIndex(): Promise<void> {
+    this.#connection.execute(`insert into fact_text (fact_text) values ('delete-all')`)
+  }
+
+  async run(op: Op<unknown>): Promise<void> {
+    this.#inTransaction(() => {
+      let next = op.next()
+      while (!next.done) next = op.next(answered(next.value as Asked, (request) => this.#connection.run(request)))
+    })
+  }
+
+  async finish(lastNumbers: ReadonlyMap<string, number>): Promise<void> {
+    const connection = this.#connection
+    this.#inTransaction(() => {
+      for (const [table, last] of lastNumbers) {
+        this.#change('delete from sqlite_sequence where name = ?', [table])
+        this.#change('insert into sqlite_sequence (name, seq) values (?, ?)', [table, last])
+      }
+      requireReferences(connection, this.name)
+      for (const { sql } of ledgerTriggers()) connection.execute(sql)
+      connection.pragma(`application_id = ${applicationId}`)
+    })
+    // All pages go to the file, which is then flushed; SQLite removes the log with the last connection.
+    connection.pragma('synchronous = full')
+    connection.pragma('fullfsync = on')
+    connection.pragma('wal_checkpoint(truncate)')
+    connection.close()
+    this.#takeName()
+  }
+
+  /** Whatever happens in between, each ledger is there under one of its names. */
+  #takeName(): void {
+    const { name } = this
+    const { path } = this.#connection
+    if (existsSync(name)) {
+      if (!this.#replace) throw taken(name)
+      requireUnused(name)
+      setAside(name)
+    }
+    try {
+      linkSync(path, name)
+      rmSync(path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw taken(name)
+      // A file system without links.
+      renameSync(path, name)
+    }
+    flushName(name)
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close()
+    this.#unlock()
+  }
+
+  #change(sql: string, parameters: readonly unknown[]): void {
+    this.#connection.run({ sql, parameters, want: 'changes' })
+  }
+
+  #inTransaction(work: () => void): void {
+    this.#connection.execute('begin immediate')
+    try {
+      work()
+      this.#connection.execute('commit')
+    } catch (error) {
+      if (this.#connection.inTransaction) this.#connection.execute('rollback')
+      throw translate(error, this.#connection.path)
+    }
+  }
+}
+
+/** @throws ErrandError LEDGER_CORRUPT for a row that refers to one that does not exist */
+function requireReferences(connection: Connection, ledger: string): void {
+  const sql = 'select "table", "parent", rowid as row from pragma_foreign_key_check limit 1'
+  const [orphan] = connection.run({ sql, parameters: [], want: 'rows' }) as Array<{ table: string; parent: string }>
+  if (orphan === undefined) return
+  throw new ErrandError(
+    'LEDGER_CORRUPT',
+    `The copy ${ledger} cannot be completed: a row of ${orphan.table} refers to a row of ${orphan.parent} that the original does not have. "errand ledger check" lists what is wrong there.`,
+    { ledger, ...orphan },
+  )
+}
+
+function taken(path: string): ErrandError {
+  return new ErrandError(
+    'LEDGER_EXISTS',
+    `${path} exists already, and a copy replaces nothing. Name another file, or use "errand ledger restore".`,
+    { path },
+  )
+}
+
+/** @throws ErrandError LEDGER_BUSY while another process has the ledger open */
+function requireUnused(path: string): void {
+  let connection: Connection | undefined
+  try {
+    connection = connect(path, { busyTimeoutMs: 0, mustExist: true })
+    // This mode needs all other connections to be closed. It moves the log into the file, so that the ledger is one file.
+    if (connection.pragma('journal_mode = delete') !== 'wal') return
+  } catch (error) {
+    // A damaged ledger is a good reason to restore it.
+    if (!isBusy(error)) return
+  } finally {
+    connection?.close()
+  }
+  throw new ErrandError(
+    'LEDGER_BUSY',
+    `The ledger ${path} is open in another process, so it cannot be replaced. Stop its engines, and close what reads it.`,
+    { ledger: path },
+  )
+}
+
+/** Keeps a ledger that is replaced, with the time of its end in its name. */
+function setAside(path: string): void {
+  const at = new Date(systemClock.now()).toISOString().replaceAll(':', '-')
+  for (const part of ['-wal', '-shm', '']) {
+    if (existsSync(`${path}${part}`)) renameSync(`${path}${part}`, `${path}.replaced-${at}${part}`)
+  }
+}
+
+/** Makes the name of a file durable. */
+function flushName(path: string): void {
+  const folder = openSync(dirname(path), 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}

@@ -1,0 +1,17 @@
+// Opens a snapshot of a ledger by its name.
+import { isServerUrl, parseServerUrl } from './dialects/postgres/server-url.ts'
+import type { LedgerSnapshot } from './snapshot.ts'
+
+/**
+ * Opens a snapshot of the ledger in a file, or on a PostgreSQL server.
+ * @throws ErrandError INVALID_INPUT, LEDGER_UNAVAILABLE, LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_CORRUPT, LEDGER_BUSY; LEDGER_UNAVAILABLE for an
+ *   older ledger, which an engine must migrate first
+ */
+export async function openSnapshot(name: string): Promise<LedgerSnapshot> {
+  if (isServerUrl(name)) {
+    const { openServerSnapshot } = await import('./dialects/postgres/server-snapshot.ts')
+    return await openServerSnapshot(parseServerUrl(name))
+  }
+  const { openFileSnapshot } = await import('./dialects/sqlite/file-snapshot.ts')
+  return openFileSnapshot(name)
+}
