@@ -27,6 +27,7 @@ export const testPrograms = [
   'crash/engine-process',
   'crash/hung-process',
   'crash/limits-process',
+  'ledger/copy/copy-process',
   'ledger/sqlite/child-engine',
   'memory/kill-process',
   'page/browser/server',

@@ -1,0 +1,90 @@
+// Copies between SQLite and a server, in both directions.
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { copyLedger } from '../../src/ledger/copy/copy-ledger.ts'
+import { ledgerFile, openEngine } from '../engine/world.ts'
+import { executors, fillLedger, rowsOfFile, rowsOfServer } from '../ledger/copy/filled-ledger.ts'
+import { copyUntil } from '../ledger/copy/killed-copy.ts'
+import { createDatabase, type TestServer, testServer } from './server.ts'
+
+const server = (await testServer()) as TestServer
+
+/** How many tasks the ledger of the long way has. `npm run test:postgres` copies 100,000. */
+const tasks = Number(process.env['ERRAND_COPIED_TASKS'] ?? 2_500)
+
+/** Constraints, triggers and indexes of a ledger, in words. */
+async function guardsOf(url: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query<{ text: string }>(`
+    select conrelid::regclass || ' ' || pg_get_constraintdef(oid) || convalidated::text as text
+      from pg_constraint where connamespace = current_schema()::regnamespace
+    union all select pg_get_triggerdef(t.oid) || t.tgenabled::text from pg_trigger t join pg_class c on c.oid = t.tgrelid
+      where c.relnamespace = current_schema()::regnamespace and not t.tgisinternal
+    union all select indexdef from pg_indexes where schemaname = current_schema()
+    union all select table_name || '.' || column_name || ' ' || data_type from information_schema.columns
+      where table_schema = current_schema()
+    order by 1`)
+  await client.end()
+  return rows.map(({ text }) => text)
+}
+
+describe.skipIf(server === undefined)('a copy between a file and a server', () => {
+  it('has the same rows after both ways, each killed three times', { timeout: 1_800_000 }, async () => {
+    const from = ledgerFile()
+    const url = await createDatabase(server)
+    const back = ledgerFile()
+    await fillLedger(from, { tasks })
+    for (const [source, target] of [
+      [from, url],
+      [url, back],
+    ] as const) {
+      expect(await copyUntil(source, target, ({ table, rows }) => table === 'task' && rows > tasks / 3)).toBe(true)
+      expect(await copyUntil(source, target, ({ table, rows }) => table === 'event' && rows > tasks / 3)).toBe(true)
+      expect(await copyUntil(source, target, ({ doing, table }) => doing === 'verify' && table === 'event')).toBe(true)
+      expect(await copyLedger(source, target)).toMatchObject({ isContinued: true })
+    }
+    const rows = rowsOfFile(from)
+    expect(await rowsOfServer(url)).toEqual(rows)
+    expect(rowsOfFile(back)).toEqual(rows)
+  })
+
+  it('has all constraints, and goes on with the numbers of the original', async () => {
+    const from = ledgerFile()
+    const [url, fresh] = [await createDatabase(server), await createDatabase(server)]
+    await fillLedger(from)
+    await copyLedger(from, url)
+    await (await openEngine({ ledger: fresh })).close()
+    expect(await guardsOf(url)).toEqual(await guardsOf(fresh))
+    const engine = await openEngine({ ledger: url, executors })
+    const task = await engine.create({ name: 'new', executor: 'work' })
+    expect(task.seq).toBe((rowsOfFile(from)['task'] ?? []).length + 1)
+    expect(await engine.settled(task)).toMatchObject({ status: 'completed' })
+  })
+
+  it('cannot be opened by an engine before it is complete, and replaces nothing', async () => {
+    const from = ledgerFile()
+    const url = await createDatabase(server)
+    await fillLedger(from)
+    await copyUntil(from, url, ({ table }) => table === 'event')
+    await expect(openEngine({ ledger: url })).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
+    const refusals: unknown[] = []
+    const onProgress = () => copyLedger(from, url).catch((error: unknown) => refusals.push(error))
+    await copyLedger(from, url, { onProgress })
+    expect(refusals[0]).toMatchObject({ code: 'LEDGER_BUSY' })
+    await expect(copyLedger(from, url)).rejects.toMatchObject({ code: 'LEDGER_EXISTS' })
+  })
+
+  it('is not made of a row that refers to a missing one', async () => {
+    const url = await createDatabase(server)
+    await fillLedger(url, { tasks: 3 })
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await client.query('alter table message disable trigger all; alter table event disable trigger all')
+    await client.query(`update event set task_id = 'task-gone' where seq = 1`)
+    await client.end()
+    for (const target of [await createDatabase(server), ledgerFile()]) {
+      await expect(copyLedger(url, target)).rejects.toMatchObject({ code: 'LEDGER_CORRUPT' })
+    }
+  })
+})
