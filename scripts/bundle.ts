@@ -30,7 +30,7 @@ const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
   // With kysely: loaded when the first ledger is opened.
   [
     'ledger',
-    /\/node_modules\/kysely\/|\/src\/ledger\/(?!dialects\/postgres|dialects\/sqlite\/quick-check|(?:find-ledger|trust|home)\.)/,
+    /\/node_modules\/kysely\/|\/src\/ledger\/(?!copy\/|check\/|dialects\/postgres|dialects\/sqlite\/(?:quick-check|file-|table-shapes)|(?:open-snapshot|snapshot|find-ledger|trust|home)\.)/,
   ],
   // Loaded for a ledger on a server, or in PGlite.
   ['postgres', /\/src\/ledger\/dialects\/postgres\/(?!server-url)/],

@@ -14,8 +14,7 @@ export function shownLedger(name: string): string {
  * @throws ErrandError INVALID_INPUT for any other URL, and what `openSqliteLedger` and `openServerLedger` throw.
  */
 export async function openLedger(name: string, clock?: Clock): Promise<Ledger> {
-  if (isServerUrl(name))
-    return await (await import('./dialects/postgres/server-ledger.ts')).openServerLedger(name, clock)
+  if (isServerUrl(name)) return await (await import('./dialects/postgres/server.ts')).openServerLedger(name, clock)
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(name)) {
     throw new ErrandError(
       'INVALID_INPUT',

@@ -1,5 +1,6 @@
 // Opens a snapshot of a ledger by its name.
 import { isServerUrl, parseServerUrl } from './dialects/postgres/server-url.ts'
+import { openFileSnapshot } from './dialects/sqlite/file-snapshot.ts'
 import type { LedgerSnapshot } from './snapshot.ts'
 
 /**
@@ -9,9 +10,8 @@ import type { LedgerSnapshot } from './snapshot.ts'
  */
 export async function openSnapshot(name: string): Promise<LedgerSnapshot> {
   if (isServerUrl(name)) {
-    const { openServerSnapshot } = await import('./dialects/postgres/server-snapshot.ts')
+    const { openServerSnapshot } = await import('./dialects/postgres/server.ts')
     return await openServerSnapshot(parseServerUrl(name))
   }
-  const { openFileSnapshot } = await import('./dialects/sqlite/file-snapshot.ts')
   return openFileSnapshot(name)
 }

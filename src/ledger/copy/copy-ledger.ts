@@ -5,8 +5,10 @@ import { systemClock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { wordsOf } from '../../entities/fact-tokens.ts'
 import { isServerUrl, parseServerUrl } from '../dialects/postgres/server-url.ts'
+import { openFileTarget } from '../dialects/sqlite/file-target.ts'
 import { tableShapes } from '../dialects/sqlite/table-shapes.ts'
 import type { Op } from '../ledger.ts'
+import { shownLedger } from '../open-ledger.ts'
 import { openSnapshot } from '../open-snapshot.ts'
 import type { LedgerSnapshot, StoredRow, TableShape } from '../snapshot.ts'
 import { createCompiler } from '../statement.ts'
@@ -46,10 +48,11 @@ export interface CopyProgress {
 
 /**
  * Copies the ledger `from` to a new one, in a file or on a PostgreSQL server, and verifies it row by row.
- * @throws ErrandError what `openSnapshot` throws for the original; LEDGER_EXISTS when there is a ledger at `to`; LEDGER_BUSY when another copy
+ * @throws ErrandError INVALID_INPUT; what `openSnapshot` throws for the original; LEDGER_EXISTS when there is a ledger at `to`; LEDGER_BUSY when another copy
  *   to it is being made; LEDGER_CORRUPT when the rows of the original violate a constraint, or the copy is not equal to it
  */
 export async function copyLedger(from: string, to: string, options: CopyOptions = {}): Promise<CopiedLedger> {
+  if (from === to) throw new ErrandError('INVALID_INPUT', `A ledger cannot be copied to itself: ${shownLedger(from)}.`)
   const original = await openSnapshot(from)
   try {
     const target = await openTarget(to, options)
@@ -65,10 +68,9 @@ export async function copyLedger(from: string, to: string, options: CopyOptions 
 
 async function openTarget(name: string, { replace = false }: CopyOptions): Promise<CopyTarget> {
   if (isServerUrl(name)) {
-    const { openServerTarget } = await import('../dialects/postgres/server-target.ts')
+    const { openServerTarget } = await import('../dialects/postgres/server.ts')
     return await openServerTarget(parseServerUrl(name), tableShapes())
   }
-  const { openFileTarget } = await import('../dialects/sqlite/file-target.ts')
   return openFileTarget(name, { replace })
 }
 

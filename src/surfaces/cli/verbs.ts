@@ -63,7 +63,7 @@ export const verbGroups: readonly VerbGroup[] = [
       unblock: { summary: 'stop a task from waiting for others', load: () => import('./verbs/blockers.ts') },
       limit: {
         summary: 'limit how many tasks run at once, in all processes',
-        load: () => import('./verbs/limit.ts'),
+        load: () => import('./verbs/maintenance.ts'),
       },
     }),
     examples: [
@@ -97,10 +97,10 @@ export const verbGroups: readonly VerbGroup[] = [
     title: 'Look after the ledger and the shell',
     verbs: verbTable({
       repl: { summary: 'commands, messages and JavaScript, line by line', load: () => import('./verbs/repl.ts') },
-      ledger: { summary: 'copy or restore a whole ledger', load: () => import('./verbs/ledger.ts') },
-      purge: { summary: 'delete tasks that were settled long ago', load: () => import('./verbs/purge.ts') },
+      ledger: { summary: 'copy or restore a whole ledger', load: () => import('./verbs/maintenance.ts') },
+      purge: { summary: 'delete tasks that were settled long ago', load: () => import('./verbs/maintenance.ts') },
       rm: { summary: 'delete tasks', load: () => import('./verbs/task-controls.ts') },
-      trust: { summary: 'allow opening a ledger that others can write', load: () => import('./verbs/trust.ts') },
+      trust: { summary: 'allow opening a ledger that others can write', load: () => import('./verbs/maintenance.ts') },
       completion: {
         summary: 'print a script with which the TAB key completes errand',
         load: () => import('./verbs/completion.ts'),

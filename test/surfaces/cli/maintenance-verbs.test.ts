@@ -193,7 +193,18 @@ it.each([
 it('errand help lists every verb, and each has a usage', async () => {
   await using place = new Workplace()
   const { out } = await place.errand('help')
-  for (const verb of ['claim', 'heartbeat', 'release', 'complete', 'fail', 'block', 'unblock', 'limit', 'purge']) {
+  for (const verb of [
+    'claim',
+    'heartbeat',
+    'release',
+    'complete',
+    'fail',
+    'block',
+    'unblock',
+    'limit',
+    'purge',
+    'ledger',
+  ]) {
     expect(out).toMatch(new RegExp(`^  ${verb} +\\w`, 'm'))
     const help = await place.errand('help', verb)
     expect(help).toMatchObject({ code: 0, out: expect.stringMatching(new RegExp(`^Usage: errand ${verb}`)) })
@@ -215,4 +226,33 @@ it('verbs of the command line refuse a missing ledger', async () => {
       err: expect.stringContaining('There is no ledger at'),
     })
   }
+})
+
+it('errand ledger copy and restore copy a ledger and put the copy back', async () => {
+  await using place = new Workplace()
+  await place.errand('add', 'one')
+  const copied = await place.errand('ledger', 'copy', 'ledger.db', 'backup.db')
+  expect(copied).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^Copied 1 task \(\d+ rows in all\) from \S+\/ledger\.db to \S+\/backup\.db/),
+    err: '',
+  })
+  await place.errand('add', 'two')
+  const restored = await place.errand('ledger', 'restore', 'backup.db', '--json')
+  expect(json(restored)).toMatchObject({ to: `${place.folder}/ledger.db`, tables: { task: 1 }, isContinued: false })
+  expect((await place.tasks()).map(({ name }) => name)).toEqual(['one'])
+})
+
+it.each([
+  [['ledger'], /Say what to do: errand ledger copy, /],
+  [['ledger', 'copy', 'ledger.db'], /ledger copy FROM TO/],
+  [['ledger', 'copy', 'ledgr.db', 'backup.db'], /There is no ledger at .* Did you mean .*ledger\.db/],
+  [['ledger', 'copy', 'ledger.db', 'plan.yaml'], /exists already, and a copy replaces nothing/],
+  [['ledger', 'restore', 'ledger.db'], /cannot be copied to itself/],
+  [['ledger', 'restore', 'missing.db'], /There is no ledger at/],
+])('errand refuses %j', async (args, words) => {
+  await using place = new Workplace()
+  await place.errand('add', 'one')
+  place.write('plan.yaml', '')
+  expect(await place.errand(...args)).toMatchObject({ code: 2, out: '', err: expect.stringMatching(words) })
 })
