@@ -19,7 +19,17 @@ import { retry } from '../../src/steps/retry.ts'
 import { send } from '../../src/steps/send.ts'
 import { settleRun } from '../../src/steps/settle-run.ts'
 import { complete, fail, pause, resume, start } from '../../src/steps/verbs.ts'
-import { callRow, edgeRow, messageRow, openLedger, runRow, someTime } from '../../src/testing/index.ts'
+import {
+  callRow,
+  edgeRow,
+  messageRow,
+  observationRow,
+  openLedger,
+  runRow,
+  someTime,
+  stintRow,
+  teamRow,
+} from '../../src/testing/index.ts'
 import { ledgerFile } from '../engine/world.ts'
 import { whole } from '../steps/whole-row.ts'
 import { emptied } from './emptied.ts'
@@ -32,13 +42,19 @@ const ctx = { at: someTime + 10, instanceId: 'engine-1' }
 const retryPolicy = { maxAttempts: 2, backoffMs: 0, backoff: 'fixed', maxBackoffMs: 0, jitter: 0, on: [] } as const
 const instance = { id: 'engine-1', pid: 1, host: 'here', startedAt: someTime, leaseUntil: someTime, endedAt: null }
 
-/** A group with runs, dependents, a child of a child, a queue, and a task worked on by hand. */
+/** A group with runs, one of them of an agent in a team, dependents, a child of a child, a queue, and a task worked on by hand. */
 function* family(tx: Tx): Op<void> {
   yield* tx.instance.insert(instance)
   const running = { executor: 'x', status: 'working' as const, run: 1, runOpen: true }
   const rows = [
     whole({ id: 'group', group: true, status: 'working', childCount: 4 }),
-    whole({ id: 'run-a', parentId: 'group', depth: 1, ...running }),
+    whole({
+      id: 'run-a',
+      parentId: 'group',
+      depth: 1,
+      ...running,
+      policy: { team: { taskId: 'group', agentId: 'ada' } },
+    }),
     whole({ id: 'run-b', parentId: 'group', depth: 1, ...running, childCount: 1 }),
     whole({ id: 'later', parentId: 'group', depth: 1, openBlockers: 2, executor: 'x' }),
     whole({ id: 'last', parentId: 'group', depth: 1, openBlockers: 1 }),
@@ -51,8 +67,10 @@ function* family(tx: Tx): Op<void> {
   for (const row of rows) yield* tx.task.insert(row)
   for (const id of ['run-a', 'run-b']) {
     yield* tx.run.insert(runRow({ taskId: id, instanceId: 'engine-1' }))
-    yield* tx.call.insert(callRow({ id: `call-${id}`, taskId: id }))
+    yield* tx.call.insert(callRow({ id: `call-${id}`, taskId: id, startMessageId: 'request' }))
   }
+  yield* tx.team.insert(teamRow({ taskId: 'group', branch: 'main' }))
+  yield* tx.team.insertStint(stintRow({ taskId: 'group', agentId: 'ada', branch: 'main', workerId: 'run-a' }))
   for (const [taskId, blockerId] of [
     ['later', 'run-a'],
     ['later', 'run-b'],
@@ -132,6 +150,14 @@ const makers: Record<string, (place: Place) => Step> = {
   'append message': ({ run, at }) =>
     appendMessage({ taskId: run, run: 1 }, messageRow({ id: `message-${at}`, taskId: run }), [], ctx),
   output: ({ run, at }) => writeOutput({ taskId: run, run: 1 }, `text ${at}`, ctx),
+  observe: ({ task, at }) => ({
+    name: 'observe',
+    *decide(tx) {
+      const branch = yield* tx.branch.get('main')
+      yield* tx.observation.countPending('main', 's1')
+      return yield* tx.observation.insert(observationRow({ id: `obs-${at}`, branch: branch?.name ?? '', taskId: task }))
+    },
+  }),
   progress: ({ run, at }) => reportProgress({ taskId: run, run: 1 }, at / 100, null, ctx),
   send: ({ task, at }) =>
     send({
@@ -187,7 +213,7 @@ type Planned = Omit<Place, 'at'> & { what: string }
 const stepsOf = (group: readonly Planned[]): Step[] =>
   group.map(({ what, ...place }, at) => (makers[what] as (place: Place) => Step)({ at, ...place }))
 
-const tables = ['task', 'dependency', 'run', 'call', 'message', 'event', 'instance'] as const
+const tables = ['task', 'dependency', 'run', 'call', 'message', 'event', 'instance', 'observation'] as const
 
 interface Side {
   ledger: Ledger

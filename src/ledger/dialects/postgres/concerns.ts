@@ -39,6 +39,7 @@ function recognized({ sql, names }: CompiledStatement): Concern {
   const [, from = ''] = /^select .*? from (\w+)/.exec(text) ?? []
   if (
     from === 'setting' ||
+    isObservation(text, from) ||
     text.startsWith('select count(*) as families from (select 1 from purging limit 1)') ||
     /^insert into instance .* on conflict/.test(text)
   )
@@ -64,6 +65,14 @@ function recognized({ sql, names }: CompiledStatement): Concern {
     name === 'call' || (name === 'id' && (from === 'call' || table === 'call'))
   const calls = at(isOfCall)
   return calls.length > 0 ? { of: 'calls', places: calls } : { of: 'all' }
+}
+
+/**
+ * What recording an observation reads and writes. Branches are changed by steps that run alone. Observations are only added, and how many are
+ * pending may be counted without those of other groups: the next one counts them.
+ */
+function isObservation(text: string, from: string): boolean {
+  return from === 'branch' || /^(?:insert into|select count\(\*\) as pending from) observation /.test(text)
 }
 
 /** The row of one task; a write that finds its tasks in another way concerns any. */
