@@ -7,8 +7,7 @@ it('a URL of a server is its address, and is shown without its password', () => 
   const url = 'postgres://ann:p%40ss%20word@127.0.0.1:5433/work?schema=errand'
   expect(parseServerUrl(url)).toEqual({
     name: 'postgres://ann@127.0.0.1:5433/work?schema=errand',
-    host: '127.0.0.1',
-    port: 5433,
+    hosts: [{ host: '127.0.0.1', port: 5433 }],
     user: 'ann',
     password: 'p@ss word',
     database: 'work',
@@ -19,8 +18,22 @@ it('a URL of a server is its address, and is shown without its password', () => 
   expect(shownLedger('a.db')).toBe('a.db')
 })
 
+it('a URL may name several servers, of which one is in use', () => {
+  const { hosts, name, tls, schema } = parseServerUrl(
+    'postgres://ann:secret@localhost,[::1]:5433,db:5434/work?schema=x',
+  )
+  expect(hosts).toEqual([
+    { host: 'localhost', port: 5432 },
+    { host: '::1', port: 5433 },
+    { host: 'db', port: 5434 },
+  ])
+  expect(name).toBe('postgres://ann@localhost,[::1]:5433,db:5434/work?schema=x')
+  expect({ tls, schema }).toEqual({ tls: 'verify', schema: 'x' })
+})
+
 it.each([
   ['localhost/db', 'off'],
+  ['localhost,127.0.0.1:5433/db', 'off'],
   ['127.0.0.2/db', 'off'],
   ['[::1]/db', 'off'],
   ['localhost/db?sslmode=require', 'encrypted'],
@@ -36,7 +49,9 @@ it.each([
   ['postgres://ann:secret@localhost', /names no database/],
   ['postgres://ann:secret@localhost/db?shema=x', /"shema" is not known. Did you mean "schema"\?/],
   ['postgres://ann:secret@localhost/db?sslmode=maybe', /"sslmode" is not valid/],
-  ['postgres://ann:secret@a,b/db', /several hosts/],
+  ['postgres://ann:secret@a,,b/db', /one of its hosts is empty/],
+  ['postgres://ann:secret@localhost,db/db?sslmode=disable', /db is another host/],
+  ['postgres://ann:secret@localhost,b:port/db', /not a URL like/],
   ['postgres://ann:secret@localhost:port/db', /not a URL like/],
 ])('openLedger refuses %s before it connects, and repeats no password', async (url, why) => {
   const refused = openLedger(url)
@@ -49,5 +64,9 @@ it('openLedger says what is wrong when no server answers', async () => {
   await expect(openLedger('postgres://ann:secret@127.0.0.1:1/db')).rejects.toMatchObject({
     code: 'LEDGER_UNAVAILABLE',
     message: expect.stringMatching(/127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED/),
+  })
+  await expect(openLedger('postgres://ann:secret@127.0.0.1:1,127.0.0.1:2/db')).rejects.toMatchObject({
+    code: 'LEDGER_UNAVAILABLE',
+    message: expect.stringMatching(/None of the servers.*127\.0\.0\.1:1 cannot .*127\.0\.0\.1:2 cannot/),
   })
 })

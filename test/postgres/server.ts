@@ -2,10 +2,10 @@
 // CI; elsewhere tests without a server are skipped, and say so.
 import { type ChildProcess, type ExecFileSyncOptions, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import pg from 'pg'
 
 export interface TestServer {
@@ -60,7 +60,9 @@ function foundPrograms(): string | undefined {
     ...(process.env['PATH'] ?? '').split(delimiter),
     ...versions.map((each) => join(packaged, each, 'bin')),
   ]
-  return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
+  const found = folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
+  // Links to some of the programs may be elsewhere.
+  return found === undefined ? undefined : dirname(realpathSync(join(found, 'initdb')))
 }
 
 function installed(): string {
@@ -98,23 +100,48 @@ function serverUser(): { uid?: number; gid?: number } {
 }
 
 async function started(programs: string, { fsync = false, network = false }: ServerOptions): Promise<TestServer> {
-  const user = serverUser()
-  const folder = mkdtempSync(join(tmpdir(), 'errand-postgres-'))
-  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid as number)
-  const data = join(folder, 'data')
-  const asUser = { ...user, cwd: folder, env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } }
+  const { folder, data, asUser } = placeForServer()
   const initialized = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions']
   execFileSync(join(programs, 'initdb'), initialized, { ...asUser, stdio: ['ignore', 'ignore', 'inherit'] })
   if (network) offerEncryption(data, asUser)
-  const port = await freePort()
   const settings = {
     listen_addresses: network ? '*' : '127.0.0.1',
     ssl: network ? 'on' : 'off',
+    ...(fsync ? {} : { fsync: 'off', full_page_writes: 'off' }),
+  }
+  return await launched(programs, { folder, data, asUser }, settings)
+}
+
+/** A folder that the user of the server owns. */
+function placeForServer(): ServerPlace {
+  const user = serverUser()
+  const folder = mkdtempSync(join(tmpdir(), 'errand-postgres-'))
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid as number)
+  return {
+    folder,
+    data: join(folder, 'data'),
+    asUser: { ...user, cwd: folder, env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } },
+  }
+}
+
+interface ServerPlace {
+  folder: string
+  data: string
+  asUser: { uid?: number; gid?: number; cwd: string; env: NodeJS.ProcessEnv }
+}
+
+async function launched(
+  programs: string,
+  { folder, data, asUser }: ServerPlace,
+  given: Record<string, string>,
+): Promise<TestServer> {
+  const port = await freePort()
+  const settings = {
     unix_socket_directories: '',
     port: String(port),
     max_connections: '200',
     log_min_messages: 'fatal',
-    ...(fsync ? {} : { fsync: 'off', full_page_writes: 'off' }),
+    ...given,
   }
   const set = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   // The server ends when this process closes its end of the pipe, however it ends: a killed worker of the test runner runs no code.
@@ -136,6 +163,33 @@ async function started(programs: string, { fsync = false, network = false }: Ser
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/**
+ * A server and a standby that follows it; a commit waits for the standby, or does not. Undefined without the programs of a server, outside of
+ * CI only.
+ */
+export async function startReplicated({
+  synchronous,
+}: {
+  synchronous: boolean
+}): Promise<{ primary: TestServer; standby: TestServer } | undefined> {
+  const programs = foundPrograms() ?? (process.env['CI'] ? installed() : undefined)
+  if (programs === undefined) return undefined
+  const primary = await started(programs, { fsync: true })
+  const place = placeForServer()
+  const { hostname, port } = new URL(primary.url)
+  const from = ['-h', hostname, '-p', port, '-U', 'postgres', '-D', place.data, '-R', '-X', 'stream', '-c', 'fast']
+  execFileSync(join(programs, 'pg_basebackup'), from, { ...place.asUser, stdio: ['ignore', 'ignore', 'inherit'] })
+  const standby = await launched(programs, place, { listen_addresses: '127.0.0.1', hot_standby: 'on' })
+  if (synchronous) {
+    const client = new pg.Client({ connectionString: primary.url })
+    await client.connect()
+    await client.query(`alter system set synchronous_standby_names = '*'`)
+    await client.query('select pg_reload_conf()')
+    await client.end()
+  }
+  return { primary, standby }
 }
 
 /** With a certificate that signs itself, and for the addresses of namespaces. */

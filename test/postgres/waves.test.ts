@@ -154,8 +154,10 @@ const makers: Record<string, (place: Place) => Step> = {
     name: 'observe',
     *decide(tx) {
       const branch = yield* tx.branch.get('main')
-      yield* tx.observation.countPending('main', 's1')
-      return yield* tx.observation.insert(observationRow({ id: `obs-${at}`, branch: branch?.name ?? '', taskId: task }))
+      yield* tx.observation.countPending('main', task)
+      return yield* tx.observation.insert(
+        observationRow({ id: `obs-${at}`, sessionId: task, branch: branch?.name ?? '' }),
+      )
     },
   }),
   progress: ({ run, at }) => reportProgress({ taskId: run, run: 1 }, at / 100, null, ctx),
@@ -255,7 +257,10 @@ async function serverSide(): Promise<Side & { empty(): Promise<unknown> }> {
   }
 }
 
-/** All rows. Numbers may have gaps on a server: only their order counts, of rows that belong to a task only its own. */
+/**
+ * All rows. Numbers may have gaps on a server: only their order counts, of rows that belong to a task only its own. The order of observations
+ * of steps that share no task is not promised.
+ */
 async function stateOf({ rows }: Side): Promise<unknown> {
   const state: Record<string, unknown> = {}
   for (const table of tables) {
@@ -263,6 +268,7 @@ async function stateOf({ rows }: Side): Promise<unknown> {
     const isOfTasks = table !== 'event' && table !== 'task'
     const placeOf = ({ task_id, seq, ...row }: Record<string, unknown>) =>
       (isOfTasks ? `${String(task_id)} ` : '') +
+      (table === 'observation' ? String(row['id']) : '') +
       (seq === undefined ? JSON.stringify(row) : String(Number(seq)).padStart(12, '0'))
     const sorted = found.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)).map((row) => ({ ...row, seq: undefined }))
     state[table] = sorted.map((row) =>

@@ -3,26 +3,30 @@ import type { Clock } from '../../../core/clock.ts'
 import { rest } from '../../../core/signals.ts'
 import { CommitFailed } from '../../group-commit.ts'
 import type { ServerConnection } from './server-connection.ts'
+import type { ServerHistory } from './server-history.ts'
 
 /** How long the server is asked, and how often. */
 const askedForMs = 10_000
 const askAgainMs = 50
 
 /**
- * Connects again. False: the transaction has left nothing.
+ * Connects again. False: the transaction has left nothing. Another server that has taken over meanwhile gives the ids of transactions anew.
  * @throws CommitFailed if no server knows it in time
  */
 export async function wasCommitted(
   connection: ServerConnection,
+  history: ServerHistory,
   clock: Clock,
   xid: string,
   cause: unknown,
 ): Promise<boolean> {
   let why = cause
+  const { timeline } = history
   const until = clock.now() + askedForMs
-  for (;;) {
+  while (clock.now() < until) {
     try {
       await connection.ensure()
+      if (history.timeline !== timeline) break
       const { rows } = await connection.query('select pg_xact_status($1::xid8) as status', [xid])
       const { status } = rows[0] as { status: string | null }
       if (status === 'committed' || status === 'aborted') return status === 'committed'
@@ -30,7 +34,7 @@ export async function wasCommitted(
     } catch (error) {
       why = error
     }
-    if (clock.now() >= until) throw new CommitFailed((why as Error).message, { cause: why })
     await rest(clock, askAgainMs)
   }
+  throw new CommitFailed((why as Error).message, { cause: why })
 }

@@ -13,6 +13,7 @@ import { locksOf } from './ledger-locks.ts'
 import { type LedgerLife, lifeInProcess } from './life.ts'
 import { migrate } from './migrate.ts'
 import { OneByOne } from './one-by-one.ts'
+import type { ServerHistory } from './server-history.ts'
 import { Session } from './session.ts'
 import { SessionReads } from './session-reads.ts'
 
@@ -54,6 +55,8 @@ export interface PostgresParts {
   /** Runs steps on the writer. */
   readonly runner: GroupRunner
   readonly life: LedgerLife
+  /** Absent where no other server can take over. */
+  readonly history?: Pick<ServerHistory, 'acknowledged'>
   readonly clock: Clock
   /** Ends the connections, when the ledger is closed. Absent where they belong to the caller. */
   readonly disconnect?: () => Promise<unknown>
@@ -68,6 +71,7 @@ export class PostgresLedger implements Ledger, GroupRunner {
   readonly #reader: LedgerReads
   readonly #runner: GroupRunner
   readonly #life: LedgerLife
+  readonly #history: PostgresParts['history']
   readonly #clock: Clock
   readonly #disconnect: PostgresParts['disconnect']
   readonly #commits: GroupCommit
@@ -76,20 +80,23 @@ export class PostgresLedger implements Ledger, GroupRunner {
   readonly now?: () => number
   #closing: Promise<void> | undefined
   #closed = false
+  #failure: unknown
 
-  constructor({ name, writer, reader, runner, life, clock, disconnect }: PostgresParts) {
+  constructor({ name, writer, reader, runner, life, history, clock, disconnect }: PostgresParts) {
     this.#disconnect = disconnect
     this.name = name
     this.#writer = writer
     this.#reader = reader
     this.#runner = runner
     this.#life = life
+    this.#history = history
     this.#clock = clock
     if (life.now !== undefined) this.now = () => life.now?.() as number
     this.#commits = new GroupCommit(this, this.#observers, clock, createRandomIds().random)
   }
 
   step<R>(step: Step<R>): Promise<R> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure)
     return this.#commits.add(step)
   }
 
@@ -115,6 +122,12 @@ export class PostgresLedger implements Ledger, GroupRunner {
     return () => this.#observers.remove(observer)
   }
 
+  /** What was acknowledged is not there any more: nothing may build on it. */
+  fail(error: ErrandError): void {
+    this.#failure = error
+    this.#observers.failed(error)
+  }
+
   /** Another process may have committed. */
   othersChanged(): void {
     this.#observers.othersChanged()
@@ -138,6 +151,7 @@ export class PostgresLedger implements Ledger, GroupRunner {
   async runGroup(group: readonly QueuedStep[]): Promise<CommittedGroup> {
     const committed = await this.#writer.alone(() => this.#runTimed(group))
     this.#life.committed()
+    if (committed.events !== 'unseen') this.#history?.acknowledged(committed.events)
     return committed
   }
 

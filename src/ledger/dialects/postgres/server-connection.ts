@@ -8,7 +8,7 @@ import { loadOptional } from '../../../core/optional-package.ts'
 import { waitAtMost } from '../../../core/signals.ts'
 import { messageOf } from '../../../core/stored-error.ts'
 import type { PostgresClient } from './client.ts'
-import type { ServerTarget } from './server-url.ts'
+import type { ServerHost, ServerTarget } from './server-url.ts'
 
 /** How long the server may take to end a session that is closed. */
 const closedWithinMs = 2_000
@@ -42,11 +42,15 @@ export class ServerConnection implements PostgresClient {
   readonly #purpose: Purpose
   readonly #statements = new Map<string, string>()
   #client: Client | undefined
+  /** The server of the last connection. */
+  #host: ServerHost | undefined
   #connecting: Promise<void> | undefined
   #closed = false
   /** Called with the process id of the sender. */
   onNotification: (processId: number) => void = () => {}
   onLost: () => void = () => {}
+  /** Called with each new connection before it is used. If it throws, the connection is closed. */
+  onConnected: ((client: Pick<Client, 'query'>) => Promise<void>) | undefined
 
   constructor(target: ServerTarget, purpose: Purpose) {
     this.#target = target
@@ -121,12 +125,37 @@ export class ServerConnection implements PostgresClient {
     return { text, name }
   }
 
+  /** Tries the servers in turn, the last one first, and skips those that only read. */
   async #connect(): Promise<void> {
-    const { host, port, name, tls } = this.#target
+    const { hosts, name } = this.#target
+    const refusals: ErrandError[] = []
+    for (const host of [...hosts].sort((one, other) => Number(other === this.#host) - Number(one === this.#host))) {
+      try {
+        const client = await this.#connectTo(host)
+        if (this.#closed) return await client.end()
+        this.#host = host
+        this.#client = client
+        return
+      } catch (error) {
+        refusals.push(unreachable(error, `${host.host}:${host.port}`, name))
+      }
+    }
+    const [first] = refusals as [ErrandError]
+    if (refusals.length === 1) throw first
+    throw new ErrandError(
+      'LEDGER_UNAVAILABLE',
+      `None of the servers of ${name} can be used. ${refusals.map(({ message }) => message).join(' ')}`,
+      { ledger: name },
+      new AggregateError(refusals),
+    )
+  }
+
+  async #connectTo(host: ServerHost): Promise<Client> {
+    const { tls } = this.#target
     const { default: pg } = await loadOptional('pg', 'A ledger on PostgreSQL', () => import('pg'))
     const { getTypeParser } = pg.types
     const client = new pg.Client({
-      ...this.#address(),
+      ...this.#address(host),
       ssl: tls === 'off' ? false : { rejectUnauthorized: tls === 'verify' },
       application_name: this.#purpose.title,
       connectionTimeoutMillis: connectTimeoutMs,
@@ -148,16 +177,17 @@ export class ServerConnection implements PostgresClient {
     client.on('notification', ({ processId }) => this.onNotification(processId))
     try {
       await client.connect()
+      if (this.#target.hosts.length > 1) await requirePrimary(client)
+      await this.onConnected?.(client)
+      return client
     } catch (error) {
       await client.end().catch(() => {})
-      throw unreachable(error, `${host}:${port}`, name)
+      throw error
     }
-    if (this.#closed) return await client.end()
-    this.#client = client
   }
 
-  #address(): object {
-    const { host, port, user, password, database, schema } = this.#target
+  #address({ host, port }: ServerHost): object {
+    const { user, password, database, schema } = this.#target
     const settings = {
       ...alwaysSet,
       ...this.#purpose.settings,
@@ -180,7 +210,14 @@ function streamOf(client: Client): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream
 }
 
+/** @throws Error for a standby */
+async function requirePrimary(client: Client): Promise<void> {
+  const { rows } = await client.query('select pg_is_in_recovery() as standby')
+  if ((rows as [{ standby: boolean }])[0].standby) throw new Error('it is a standby, which only reads')
+}
+
 function unreachable(error: unknown, address: string, ledger: string): ErrandError {
+  if (ErrandError.isInstance(error)) return error
   const code = (error as { code?: string } | null)?.code
   const remedy =
     remedies.find(({ codes }) => codes.test(code ?? messageOf(error)))?.remedy ?? 'Check the server and the URL.'

@@ -11,6 +11,7 @@ import { migrate } from './migrate.ts'
 import { OneByOne } from './one-by-one.ts'
 import { PostgresLedger } from './postgres-ledger.ts'
 import { ServerConnection } from './server-connection.ts'
+import { ServerHistory } from './server-history.ts'
 import { parseServerUrl } from './server-url.ts'
 import { ServerWatch } from './server-watch.ts'
 import { Session } from './session.ts'
@@ -41,12 +42,19 @@ export async function openServerLedger(url: string, clock: Clock = systemClock):
   })
   const reader = connection('reader', { statement_timeout: '60s', idle_in_transaction_session_timeout: '10s' })
   const watch = connection('watch', { statement_timeout: '10s' })
+  const history = new ServerHistory(target.name)
+  let ledger: PostgresLedger | undefined
+  writer.onConnected = async (client) => {
+    await history.look(client).catch((error: unknown) => {
+      if (ErrandError.isInstance(error)) ledger?.fail(error)
+      throw error
+    })
+  }
   try {
     await Promise.all([writer, reader, watch].map((each) => each.ensure()))
     const schema = await requireUsable(writer, target.schema, target.name)
     await migrate(writer, target.name, { createsSchema: target.schema })
     const disconnect = () => Promise.all([writer.close(), reader.close()])
-    let ledger: PostgresLedger | undefined
     const life = new ServerWatch(watch, schema ?? (await currentSchema(writer)), clock, {
       othersChanged: () => ledger?.othersChanged(),
       silent() {
@@ -54,13 +62,14 @@ export async function openServerLedger(url: string, clock: Clock = systemClock):
         reader.drop()
       },
     })
+    history.onTakeover = () => life.takenOver()
     await life.open()
     const tx = tablesOf(postgresDialect)
     const locks = await locksOf(writer)
     const session = new Session(writer)
-    const oneByOne = new OneByOne(session, locks, tx, (xid, cause) => wasCommitted(writer, clock, xid, cause))
-    const runner = new Writer(writer, locks, oneByOne, { tx, clock, random: createRandomIds().random })
-    const parts = { writer: session, reader: new SnapshotReads(reader, tx), runner, life, clock, disconnect }
+    const oneByOne = new OneByOne(session, locks, tx, (xid, cause) => wasCommitted(writer, history, clock, xid, cause))
+    const runner = new Writer(writer, locks, oneByOne, { tx, history, clock, random: createRandomIds().random })
+    const parts = { writer: session, reader: new SnapshotReads(reader, tx), runner, life, history, clock, disconnect }
     ledger = new PostgresLedger({ name: target.name, ...parts })
     return ledger
   } catch (error) {

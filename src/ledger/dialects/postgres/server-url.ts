@@ -8,8 +8,8 @@ import { ErrandError, nearestName } from '../../../core/errors.ts'
 export interface ServerTarget {
   /** The URL without its password: for messages and child processes. */
   readonly name: string
-  readonly host: string
-  readonly port: number
+  /** The servers, in the order in which they are tried: the ledger is on the one that is no standby. */
+  readonly hosts: readonly ServerHost[]
   /** Undefined: PGUSER, or the user of this process. */
   readonly user: string | undefined
   /** Undefined: PGPASSWORD, or the password file of the user. */
@@ -19,6 +19,11 @@ export interface ServerTarget {
   readonly schema: string | undefined
   /** `verify`: encrypted, and the certificate of the server is checked. */
   readonly tls: 'off' | 'encrypted' | 'verify'
+}
+
+export interface ServerHost {
+  readonly host: string
+  readonly port: number
 }
 
 const parametersSchema = z.object({
@@ -31,15 +36,38 @@ export function isServerUrl(name: string): boolean {
   return /^postgres(ql)?:\/\//i.test(name)
 }
 
+/** A URL in which several hosts stand where others have one. */
+const partsOfUrl = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^/?#]*)(.*)$/i
+
 /** @throws ErrandError INVALID_INPUT; no message names the password */
 export function parseServerUrl(text: string): ServerTarget {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  const [, before = '', places = '', after = ''] = partsOfUrl.exec(text) ?? []
+  if (/^,|,,|,$/.test(places)) throw refused('one of its hosts is empty')
+  const urls = places.split(',').map((place) => `${before}${place}${after}`)
+  const [url] = urls.map((each) => (URL.canParse(each) ? new URL(each) : undefined)) as [URL | undefined]
   const database = url && decoded(url.pathname.slice(1))
-  if (url === undefined || database === undefined || url.hash !== '') {
+  if (url === undefined || database === undefined || url.hash !== '' || !urls.every((each) => URL.canParse(each))) {
     throw refused('it is not a URL like postgres://user:password@host:5432/database')
   }
-  if (url.host.includes(',')) throw refused('it names several hosts, and errand connects to one')
+  const hosts = urls.map((each) => hostOf(new URL(each)))
   if (database === '') throw refused('it names no database: postgres://host/database')
+  const { schema, sslmode } = parametersOf(url)
+  const elsewhere = hosts.find(({ host }) => !isThisHost(host))
+  if (sslmode === 'disable' && elsewhere !== undefined) {
+    throw refused(`${elsewhere.host} is another host, and a connection to it must be encrypted. Remove sslmode=disable`)
+  }
+  return {
+    name: shownUrl(url, places),
+    hosts,
+    user: url.username === '' ? undefined : decoded(url.username),
+    password: url.password === '' ? undefined : decoded(url.password),
+    database,
+    schema,
+    tls: tlsOf(sslmode, elsewhere === undefined),
+  }
+}
+
+function parametersOf(url: URL): z.output<typeof parametersSchema> {
   for (const name of url.searchParams.keys()) {
     if (!known.includes(name)) {
       throw refused(
@@ -48,28 +76,25 @@ export function parseServerUrl(text: string): ServerTarget {
     }
   }
   const parsed = parametersSchema.safeParse(Object.fromEntries(url.searchParams))
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    throw refused(`its option "${issue?.path.join()}" is not valid: ${issue?.message}`)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw refused(`its option "${issue?.path.join()}" is not valid: ${issue?.message}`)
+}
+
+function hostOf(url: URL): ServerHost {
+  return {
+    host: url.hostname === '' ? 'localhost' : url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? 5432 : Number(url.port),
   }
-  const { schema, sslmode } = parsed.data
-  const host = url.hostname === '' ? 'localhost' : url.hostname.replace(/^\[|\]$/g, '')
-  const isHere = isThisHost(host)
-  if (sslmode === 'disable' && !isHere) {
-    throw refused(`${host} is another host, and a connection to it must be encrypted. Remove sslmode=disable`)
-  }
+}
+
+/** With all hosts, and without the password. */
+function shownUrl(url: URL, places: string): string {
   const shown = new URL(url)
   shown.password = ''
-  return {
-    name: shown.href,
-    host,
-    port: url.port === '' ? 5432 : Number(url.port),
-    user: url.username === '' ? undefined : decoded(url.username),
-    password: url.password === '' ? undefined : decoded(url.password),
-    database,
-    schema,
-    tls: tlsOf(sslmode, isHere),
-  }
+  if (!places.includes(',')) return shown.href
+  const user = shown.username === '' ? '' : `${shown.username}@`
+  return `${shown.protocol}//${user}${places}${shown.pathname}${shown.search}`
 }
 
 function tlsOf(sslmode: 'disable' | 'require' | 'verify-full' | undefined, isHere: boolean): ServerTarget['tls'] {

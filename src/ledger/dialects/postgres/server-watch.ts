@@ -18,6 +18,8 @@ const reconnectMs = 200
 const notifyEveryMs = 5
 /** How long an instance may be without its session before it counts as dead. */
 const graceMs = 2_000
+/** How long a missing session proves nothing after another server has taken over, on which every instance must take its lock anew. */
+const takeoverMs = 15_000
 /** If two looks are further apart, this process may have been stopped: the time between them does not count. */
 const lookAgainMs = 1_000
 /** How long the server may take to repeat a notification to its sender. */
@@ -65,6 +67,8 @@ export class ServerWatch implements LedgerLife {
   /** The clock of the server minus that of this host, in milliseconds. */
   #offsetMs = 0
   #lastNow = 0
+  /** Before this time a missing session proves nothing. */
+  #judgesFrom = 0
 
   constructor(connection: ServerConnection, schema: { oid: number }, clock: Clock, notices: WatchNotices) {
     this.#connection = connection
@@ -125,6 +129,7 @@ export class ServerWatch implements LedgerLife {
     }
     if (found.host === hostname() && found.pid !== null && !isProcess(found.pid)) return 'dead'
     const now = this.#clock.now()
+    if (now < this.#judgesFrom) return 'unknown'
     const seen = this.#missing.get(instanceId)
     const since = seen === undefined || now - seen.last > lookAgainMs ? now : seen.since
     this.#missing.set(instanceId, { since, last: now })
@@ -139,6 +144,12 @@ export class ServerWatch implements LedgerLife {
     this.#connection
       .query('select pg_advisory_unlock($1, hashtext($2))', [instanceKey, this.#keyOf(instanceId)])
       .catch(() => {})
+  }
+
+  /** Another server has taken over from the one before. */
+  takenOver(): void {
+    this.#judgesFrom = this.#clock.now() + takeoverMs
+    this.#missing.clear()
   }
 
   /** Notifies other processes, at once and then at most every few milliseconds. */

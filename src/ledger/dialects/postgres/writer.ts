@@ -9,13 +9,17 @@ import { wasCommitted } from './commit-outcome.ts'
 import type { LedgerLocks } from './ledger-locks.ts'
 import type { OneByOne } from './one-by-one.ts'
 import type { ServerConnection } from './server-connection.ts'
+import type { ServerHistory } from './server-history.ts'
 import { OutOfOrder, RunsAlone } from './wave-claims.ts'
 import { WaveGroup } from './wave-group.ts'
 
 /** The maximum of steps in one transaction. */
 const maxGroupSize = 500
-/** How often a step that has run alone runs alone again before it is tried beside others: it may have been a rare case of it. */
-const timesAlone = 16
+/**
+ * How often a step that had to run alone runs alone again before it is tried beside others: once at first, because it may have been a rare
+ * case of it, then twice as often each time, up to this number.
+ */
+const maxTimesAlone = 16
 /** From the third attempt on, a group that meets others is halved; the sixth runs its steps alone. */
 const halvedFrom = 3
 const aloneFrom = 6
@@ -26,34 +30,39 @@ export class Writer implements GroupRunner {
   readonly #locks: LedgerLocks
   readonly #oneByOne: OneByOne
   readonly #tx: Tx
+  readonly #history: ServerHistory
   readonly #clock: Clock
   readonly #random: () => number
-  /** By the name of a step: how often it will run alone. */
-  readonly #alone = new Map<string, number>()
+  /** By the name of a step that had to run alone: how often it still will, of how many times. */
+  readonly #alone = new Map<string, { left: number; of: number }>()
   readonly #creators = new Set<string>()
 
   constructor(
     connection: ServerConnection,
     locks: LedgerLocks,
     oneByOne: OneByOne,
-    { tx, clock, random }: { tx: Tx; clock: Clock; random: () => number },
+    { tx, history, clock, random }: { tx: Tx; history: ServerHistory; clock: Clock; random: () => number },
   ) {
     this.#connection = connection
     this.#locks = locks
     this.#oneByOne = oneByOne
     this.#tx = tx
+    this.#history = history
     this.#clock = clock
     this.#random = random
   }
 
   /** Runs the first steps of a group, or all. @throws LedgerBusy, CommitFailed, StatementFailed */
   async runGroup(group: readonly QueuedStep[]): Promise<CommittedGroup> {
-    const isAlone = ({ step }: QueuedStep) => (this.#alone.get(step.name) ?? 0) > 0
+    const isAlone = ({ step }: QueuedStep) => (this.#alone.get(step.name)?.left ?? 0) > 0
     const [first] = group as [QueuedStep]
     const end = group.findIndex((queued) => isAlone(queued) !== isAlone(first))
     const alike = group.slice(0, Math.min(end === -1 ? group.length : end, maxGroupSize))
     if (!isAlone(first)) return await this.#runBeside(alike)
-    for (const { step } of alike) this.#alone.set(step.name, (this.#alone.get(step.name) ?? 1) - 1)
+    for (const { step } of alike) {
+      const times = this.#alone.get(step.name)
+      if (times !== undefined) times.left--
+    }
     return await this.#runOneByOne(alike)
   }
 
@@ -67,7 +76,9 @@ export class Writer implements GroupRunner {
       })
       try {
         await this.#connection.ensure()
-        return await waves.run()
+        const committed = await waves.run()
+        for (const { step } of group) this.#alone.delete(step.name)
+        return committed
       } catch (error) {
         const committed = await this.#afterFailure(error, waves)
         if (committed !== undefined) return committed
@@ -76,7 +87,9 @@ export class Writer implements GroupRunner {
           continue
         }
         if (error instanceof RunsAlone) {
-          this.#alone.set((group[error.at] as QueuedStep).step.name, timesAlone)
+          const { name } = (group[error.at] as QueuedStep).step
+          const of = Math.min(maxTimesAlone, 2 * (this.#alone.get(name)?.of ?? 0.5))
+          this.#alone.set(name, { left: of, of })
           if (error.at === 0) return await this.runGroup(group)
           group = group.slice(0, error.at)
           continue
@@ -112,11 +125,15 @@ export class Writer implements GroupRunner {
     }
     const outcomes = waves.isCommitting && waves.xid !== undefined ? waves.outcomes : undefined
     if (outcomes === undefined) throw new LedgerBusy(0, error)
-    const isCommitted = await wasCommitted(this.#connection, this.#clock, waves.xid as string, error).catch(
-      (failure: unknown) => {
-        throw failure instanceof CommitFailed ? failure.of(outcomes.length) : failure
-      },
-    )
+    const isCommitted = await wasCommitted(
+      this.#connection,
+      this.#history,
+      this.#clock,
+      waves.xid as string,
+      error,
+    ).catch((failure: unknown) => {
+      throw failure instanceof CommitFailed ? failure.of(outcomes.length) : failure
+    })
     if (isCommitted) return { outcomes, events: 'unseen' }
     throw new LedgerBusy(0, error)
   }
