@@ -13,11 +13,12 @@ const beginning = statementCheck(
     explains:
       'The first event of a task reports its creation, because events are only added and leave the ledger only with their task.',
   },
-  sql`select * from (
-      select task.id as subject, (
-        select event.type from event where event.task_id = task.id order by event.seq limit 1) as type
-      from task where ${isShownTask}) as first_event
-    where type is null or type <> 'task.created'`,
+  // Grouped: PostgreSQL would look for the first event of each task among all events.
+  sql`select task.id as subject, opening.type
+    from task
+    left join (select task_id, min(seq) as seq from event group by task_id) as first_event on first_event.task_id = task.id
+    left join event as opening on opening.seq = first_event.seq
+    where ${isShownTask} and (opening.type is null or opening.type <> 'task.created')`,
   ({ type }) => (type === null ? 'It has no event.' : `Its first event is ${type}.`),
 )
 
