@@ -89,6 +89,10 @@ export interface Table<T extends TableName> {
   read(found: Records[T]): Records[T]
   /** The record in a row of several tables. */
   pick(found: object, prefix?: string): Records[T]
+  /** The columns that hold JSON. */
+  readonly jsonColumns: readonly string[]
+  /** The record in a row by columns; of a row without some of them, a part of it. */
+  fromStored(stored: Readonly<Record<string, unknown>>): Records[T]
   /** The first row that a statement finds. */
   one(statement: Statement, values: object): Op<Records[T] | undefined>
   /** All rows that a statement finds. */
@@ -169,10 +173,18 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
       const found = yield* row<Records[T] | KnownRecord>(statement, values)
       return found instanceof KnownRecord ? (found.record as never) : found && read(found)
     },
+    jsonColumns: all.filter(({ kind }) => kind.startsWith('json')).map(({ field }) => columnOf(field)),
+    fromStored: (stored) => read(byField(all, stored) as never),
     list: (statement, values = {}) =>
       recordsOf('id' in fields ? records<Records[T]>(name, statement, values) : rows<Records[T]>(statement, values)),
     query: (query) => recordsOf(queryRows<Records[T]>(query.compile())),
   }
+}
+
+function byField(fields: ReadonlyArray<{ field: string }>, stored: Readonly<Record<string, unknown>>): object {
+  const record: Record<string, unknown> = {}
+  for (const { field } of fields) if (columnOf(field) in stored) record[field] = stored[columnOf(field)]
+  return record
 }
 
 /** The statements of a table that follow from its columns. `shown`: a condition on all rows that are found. */

@@ -30,6 +30,8 @@ export interface LedgerSnapshot {
   batches(table: TableShape): AsyncGenerator<StoredRow[]>
   /** The highest number that each numbered table has assigned; a table that has assigned none may be missing. */
   lastNumbers(): Promise<ReadonlyMap<string, number>>
+  /** What the database finds wrong with its own storage, at most so many sentences. A server keeps its own rules: it finds nothing. */
+  damages(limit: number): Promise<string[]>
   close(): Promise<void>
 }
 

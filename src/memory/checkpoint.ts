@@ -1,5 +1,6 @@
 // The third level: which facts of a task's branch outlast the task. Confirmed facts with enough confidence and a lasting category are
 // durable, all others ephemeral; the verdict is stored with the fact (conformance S2-080…S2-085).
+import { counted } from '../core/counted.ts'
 import type { DurableRule } from '../entities/confidence.ts'
 import type { FactRecord } from '../entities/memory.ts'
 import { lasts } from '../entities/source.ts'
@@ -11,7 +12,7 @@ import { type Consolidated, ConsolidationRun, sumOf } from './consolidation-run.
 import type { Deliberation } from './deliberate.ts'
 import { markFact } from './fact-writes.ts'
 import { durableRuleOf } from './memory-settings.ts'
-import { counted, keyFindings } from './summary-text.ts'
+import { keyFindings } from './summary-text.ts'
 
 export interface CheckpointRequest {
   team: TeamRecord

@@ -1,5 +1,6 @@
 // The second level: duplicate facts of an agent's sessions, on its branch, are merged and summarized. Facts that were compared under the
 // current measure are not compared again, so a second run changes nothing (conformance S2-073…S2-079).
+import { counted } from '../core/counted.ts'
 import { firstConfidence, summaryCategory } from '../entities/confidence.ts'
 import type { BranchRecord, FactRecord } from '../entities/memory.ts'
 import { joinedSources } from '../entities/source.ts'
@@ -12,7 +13,7 @@ import { type Consolidated, ConsolidationRun } from './consolidation-run.ts'
 import type { Deliberation } from './deliberate.ts'
 import { confirmFact, disputeFact, insertFact, markFact, supersedeFact } from './fact-writes.ts'
 import { type AlikePair, groupAlike, pairKey } from './group-facts.ts'
-import { counted, keyFindings } from './summary-text.ts'
+import { keyFindings } from './summary-text.ts'
 
 export interface AgentRequest {
   branch: string

@@ -1,6 +1,7 @@
 // Consolidation across tasks: a fact found by several tasks counts as observed several times, and facts that become durable by that
 // reach the common branch. The others stay where they are, unchanged (conformance Q-10, S2-106).
 
+import { counted } from '../core/counted.ts'
 import { ErrandError } from '../core/errors.ts'
 import { boostBy, categoryNamed, fullConfidence } from '../entities/confidence.ts'
 import { type FactRecord, mainBranch } from '../entities/memory.ts'
@@ -16,7 +17,6 @@ import type { Deliberation } from './deliberate.ts'
 import { type AlikePair, groupAlike, pairKey, possiblePairs } from './group-facts.ts'
 import { type DurableSettings, durableRuleOf } from './memory-settings.ts'
 import { Carrier, type Conflict, type Offer } from './merge.ts'
-import { counted } from './summary-text.ts'
 
 export interface ProjectRequest {
   /** Null: all tasks whose branch is directly below. */

@@ -1,7 +1,9 @@
 // Merges the facts of a branch into a branch above it. Facts that exist there gain confidence, new ones are copied with a reference to
 // their origin, and contradictions are settled by policy. No fact is left out (conformance S2-021, S2-022, S2-105), and merged facts
 // are not merged again.
+
 import { z } from 'zod'
+import { counted } from '../core/counted.ts'
 import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
 import { fullConfidence, merged } from '../entities/confidence.ts'
@@ -13,7 +15,6 @@ import { type AlikeFact, compare, comparedWith, settleContradictions } from './c
 import { ConsolidationRun } from './consolidation-run.ts'
 import { type Deliberation, grounds, type Resolution } from './deliberate.ts'
 import { confirmFact, insertFact, markFact } from './fact-writes.ts'
-import { counted } from './summary-text.ts'
 
 export interface MergeRequest {
   from: string

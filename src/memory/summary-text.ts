@@ -3,11 +3,6 @@
 import { clipped } from '../core/storable-text.ts'
 import type { FactRecord } from '../entities/memory.ts'
 
-/** `1 fact`, `3 facts`, `0 facts`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
-}
-
 /** Limits a text to so many characters on one line. */
 export function shortened(text: string, characters: number): string {
   return clipped(text.replace(/\s+/g, ' ').trim(), characters)

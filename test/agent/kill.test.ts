@@ -46,12 +46,12 @@ async function goOn(place: Place, { careless = false, wrap = (ledger) => ledger 
   const evidence = await gather(engine, task, place.effects, model.prompts)
   await engine.close()
   await inner.close()
-  return { evidence, complaints: [...complaintsOf(evidence), ...reported.map(String), ...laws(place)] }
+  return { evidence, complaints: [...complaintsOf(evidence), ...reported.map(String), ...(await laws(place))] }
 }
 
 /** The laws of every ledger. The marks of this scenario are compared with its calls by its own checks. */
-function laws(place: Place): string[] {
-  return violations({ ...place, effects: '/dev/null' }).filter((each) => !each.endsWith('was never executed'))
+async function laws(place: Place): Promise<string[]> {
+  return (await violations({ ...place, effects: '/dev/null' })).filter((each) => !each.endsWith('was never executed'))
 }
 
 const interruptedIn = ({ calls }: Evidence) =>

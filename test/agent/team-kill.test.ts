@@ -47,7 +47,9 @@ async function goOn(place: Place, { engines = 1, wrap = asItIs } = {}): Promise<
   const evidence = await gatherTeam(engine, ledger, played[0] as (typeof played)[number])
   await engine.close()
   for (const each of all) await each.ledger.close()
-  const laws = violations({ ...place, effects: '/dev/null' }).filter((each) => !each.endsWith('was never executed'))
+  const laws = (await violations({ ...place, effects: '/dev/null' })).filter(
+    (each) => !each.endsWith('was never executed'),
+  )
   return [...teamComplaints(evidence), ...reported.map(String), ...laws]
 }
 

@@ -35,7 +35,7 @@ describe('four processes on one board', () => {
     const reports = await Promise.all(workers.map((worker) => worker.go()))
 
     expect(complaints(reports, tasks)).toEqual([])
-    expect(violations(place)).toEqual([])
+    expect(await violations(place)).toEqual([])
     const database = new Database(place.ledger, { readonly: true })
     onTestFinished(() => void database.close())
     expect(database.pragma('integrity_check', { simple: true })).toBe('ok')

@@ -49,7 +49,7 @@ it(`S4-054 X-038 ${processes} processes that claim ${tasks} tasks claim each onc
   const claimed = reports.flatMap((report) => report.claimed.map((id) => [id, report.owner] as const))
   expect(claimed).toHaveLength(tasks)
   expect(new Set(claimed.map(([id]) => id)).size).toBe(tasks)
-  expect(violations(place)).toEqual([])
+  expect(await violations(place)).toEqual([])
 
   const database = new Database(place.ledger, { readonly: true })
   const rows = database.prepare('select id, owner, status, fence, result from task').all()

@@ -33,7 +33,7 @@ it.each([
       expect(await engine.result(created, { timeoutMs: 10_000 })).toEqual(wanted)
       await engine.idle()
       await engine.close()
-      expect(violations(place)).toEqual([])
+      expect(await violations(place)).toEqual([])
       // Completed calls are not executed again: each effect beyond the forty has a failed call.
       const names = new Set(effectsOf(place).map((effect) => effect.name))
       expect(names.size).toBe(40)

@@ -36,7 +36,7 @@ export async function complaintsOf(
     ...effectCounts(toolEffectsIn(place.effects), calls),
     ...teamComplaints(await gatherTeam(engine, ledger, played)),
     ...memoryComplaints(await tablesOf(ledger), 0.85),
-    ...ledgerViolations(place),
+    ...(await ledgerViolations(place)),
   ]
 }
 
@@ -111,9 +111,9 @@ function effectCounts(effects: readonly ToolEffect[], calls: readonly Call[]): s
 }
 
 /** The invariants of every ledger. Only the tools that mark have effects. */
-function ledgerViolations(place: Place): string[] {
+async function ledgerViolations(place: Place): Promise<string[]> {
   const hasNoEffect = /^(?!scenario:(note|count|pay|slow) ).* was never executed$/
-  return violations(place).filter((each) => !hasNoEffect.test(each))
+  return (await violations(place)).filter((each) => !hasNoEffect.test(each))
 }
 
 /** All rows of all tables except `instance`. */

@@ -21,7 +21,7 @@ async function stepsOfACleanRun(): Promise<number> {
   const child = startEngine(place, { create: [task], leave: 'settled' })
   const { steps } = await child.lineWhere((line) => 'steps' in line)
   expect(await child.exited).toEqual({ code: 0, signal: null })
-  expect(violations(place)).toEqual([])
+  expect(await violations(place)).toEqual([])
   return steps as number
 }
 
@@ -50,7 +50,7 @@ describe('Kills at every step', () => {
       const child = startEngine(place, { create: [task], leave: 'settled', dieAt })
       if ((await child.exited).signal === 'SIGKILL') kills++
       await finish(place)
-      expect(violations(place), `killed ${dieAt.when} step ${dieAt.step}`).toEqual([])
+      expect(await violations(place), `killed ${dieAt.when} step ${dieAt.step}`).toEqual([])
       doubles += effectsOf(place).length - 3
     })
     console.log(`${kills} kills at ${steps} steps; ${doubles} calls were executed again, each beside a failed one`)
@@ -64,7 +64,7 @@ describe('Kills at every step', () => {
     await twoAtATime(points, async (dieAt) => {
       const place = createPlace()
       await startEngine(place, { create: [task], leave: 'settled', dieAt, executeFirst: true }).exited
-      complaints.push(...violations(place, { resting: false }))
+      complaints.push(...(await violations(place, { resting: false })))
     })
     expect(complaints.join()).toContain('was executed without a record')
   })

@@ -183,7 +183,7 @@ describe('An engine that hangs for longer than its lease', () => {
       expect((await first.lineWith('closed'))['reported']).toEqual([])
       expect(await first.exited).toBe(0)
       await second.close()
-      expect(violations(place).filter((each) => !each.includes('never executed'))).toEqual([])
+      expect((await violations(place)).filter((each) => !each.includes('never executed'))).toEqual([])
       expect(await outcomesIn(place, task)).toEqual({
         completed: 1,
         result: ['second', other],

@@ -79,7 +79,7 @@ it('a plan of 200 shell tasks that is killed ten times completes, and every repe
   }
   expect(overlaps(readFileSync(journal, 'utf8')), `seed ${seed}`).toEqual([])
   await engine.close()
-  expect(violations(place)).toEqual([])
+  expect(await violations(place)).toEqual([])
   console.log(`${killed} kills, ${failed} calls failed for it, ${odd} lines were written more than once`)
 }, 60_000)
 

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { Ledger, Reads } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
+import { violationsIn } from '../ledger/check/violations-in.ts'
 import { createPlace, openEngine, type Place, startEngine, twoAtATime } from './child.ts'
 
 const purgeBefore = 8e15
@@ -116,6 +117,7 @@ describe('Killed while it purges', () => {
       const killed = copyOf(place)
       if ((await startEngine(killed, { purgeBefore, dieAt }).exited).signal === 'SIGKILL') kills++
       const title = `killed ${dieAt.when} step ${dieAt.step}`
+      expect(await violationsIn(killed.ledger), title).toEqual([])
       expect(await shown(killed), title).toEqual([])
       if (await workedOn(killed)) halves++
       else {
@@ -124,6 +126,7 @@ describe('Killed while it purges', () => {
         await engine.close()
       }
       expect(leftovers(killed), title).toEqual([])
+      expect(await violationsIn(killed.ledger), title).toEqual([])
     })
     console.log(`${kills} kills at ${steps} steps; ${halves} left a family half purged`)
     expect(kills).toBe(points.length)

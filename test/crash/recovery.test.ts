@@ -33,7 +33,7 @@ describe('A killed engine', () => {
     ])
     expect(effectsOf(place)).toHaveLength(1)
     await engine.idle()
-    expect(violations(place)).toEqual([])
+    expect(await violations(place)).toEqual([])
   })
 
   it('S0-099 S0-104 an engine resumes all unfinished tasks of a killed one at start-up, within its limit', async () => {
@@ -181,7 +181,7 @@ describe('A kill during recovery', () => {
       expect((await engine.calls(task)).map((each) => each.status)).toEqual(['failed'])
       await engine.idle()
       await engine.close()
-      expect(violations(place), `killed ${dieAt.when} step ${dieAt.step} of recovery`).toEqual([])
+      expect(await violations(place), `killed ${dieAt.when} step ${dieAt.step} of recovery`).toEqual([])
     })
   }, 60_000)
 })

@@ -58,7 +58,7 @@ describe('Two engines on one ledger', () => {
     expect(await second.runs(task)).toHaveLength(1)
     await second.close()
     await ledger.close()
-    expect(violations(place)).toEqual([])
+    expect(await violations(place)).toEqual([])
   })
 
   it('an engine notices within three seconds that another engine was killed', async () => {
@@ -85,7 +85,7 @@ describe('Two engines on one ledger', () => {
     for (const { exited } of processes) expect((await exited).code).toBe(0)
     expect(effectsOf(place)).toHaveLength(60)
     expect(new Set(effectsOf(place).map((effect) => effect.taskId)).size).toBe(60)
-    expect(violations(place)).toEqual([])
+    expect(await violations(place)).toEqual([])
     const database = new Database(place.ledger, { readonly: true })
     const engines = database.prepare('select count(distinct instance_id) as count from run').get()
     const runs = database.prepare('select max(number) as max from run').get()
@@ -166,7 +166,7 @@ it('two engines that are killed in turn at random moments lose nothing, repeat n
   const { tasks, total } = await engine.list({ limit: 500 })
   expect(total).toBeGreaterThanOrEqual(40)
   expect(tasks.filter((task) => task.status !== 'completed')).toEqual([])
-  expect(violations(place)).toEqual([])
+  expect(await violations(place)).toEqual([])
   console.log(`${killed} kills of two engines, ${effectsOf(place).length} effects of ${total} tasks`)
 }, 60_000)
 

@@ -4,6 +4,7 @@
 // are played.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { violationsIn } from '../ledger/check/violations-in.ts'
 import { faults } from './level-triggered/faults.ts'
 import { play, scriptArbitrary } from './level-triggered/play.ts'
 import { World, type WorldOptions } from './level-triggered/world.ts'
@@ -41,6 +42,7 @@ describe('two engines that start and stop on a failing ledger', () => {
     let opened = 0
     const laws = property(() => ({ file: `${file}-${opened++}` }))
     await fc.assert(laws, { numRuns: Math.ceil(scripts / 10), ...replayed })
+    for (let at = 0; at < opened; at++) expect(await violationsIn(`${file}-${at}`)).toEqual([])
   }, 120_000)
 
   it.each(Object.keys(faults))(

@@ -4,6 +4,7 @@
 // run it again, ERRAND_RUNS sets the number of runs.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { violationsIn } from '../ledger/check/violations-in.ts'
 import { passTime, sequenceArbitrary } from './two-engines/commands.ts'
 import { faults } from './two-engines/faults.ts'
 import { play, type Sequence } from './two-engines/play.ts'
@@ -51,6 +52,7 @@ describe('two engines on one ledger', () => {
     const { property: laws, discard } = property(() => ({ file: `${file}-${opened++}` }))
     await fc.assert(laws, { numRuns: Math.ceil(sequences / 50), verbose: 1, ...replayed })
     await discard()
+    for (let at = 0; at < opened; at++) expect(await violationsIn(`${file}-${at}`)).toEqual([])
   }, 120_000)
 
   it('two engines on one ledger give a task that returns to the engine that hung on it one slot, when its old executor has ended', async () => {

@@ -107,6 +107,7 @@ const insideTheEngine = /^src\/(?:steps|ledger|actors|drafts|memory|team|board)\
 
 /** Code that finds and opens a ledger for `createEngine`, that handles whole ledgers, that is also exported to programs, or that is pure. */
 const openToSurfaces = [
+  'src/ledger/check/check-ledger.ts',
   'src/ledger/copy/copy-ledger.ts',
   'src/ledger/find-ledger.ts',
   'src/ledger/open-ledger.ts',
@@ -227,6 +228,7 @@ const constantsOfTheCode: Record<string, string[]> = {
     'all.map(({ field }) => `"${alias}"."${columnOf(field)}" as "${prefix}${field}"`).join(\', \')',
     '`excluded.${column}`',
   ],
+  'src/ledger/check/journal.ts': ['status'],
   'src/ledger/tables/board.ts': ['`edge.${side}`', '`edge.${other}`', 'order'],
   'src/ledger/tables/call.ts': ['status'],
   'src/ledger/tables/cascade.ts': ['status'],

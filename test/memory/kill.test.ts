@@ -10,6 +10,7 @@ import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { twoAtATime } from '../crash/child.ts'
 import type { KillPoint } from '../crash/killing-ledger.ts'
 import { ledgerFile } from '../engine/world.ts'
+import { violationsIn } from '../ledger/check/violations-in.ts'
 import { programOf } from '../programs.ts'
 import { complaints } from './invariants.ts'
 import { fill, levels } from './kill-story.ts'
@@ -148,6 +149,7 @@ describe('Killed at every step', () => {
       const path = copy()
       expect((await consolidateIn(path, taskIds, death)).steps, `${death.when} ${death.step}`).toBeUndefined()
       await consolidateIn(path, taskIds)
+      expect(await violationsIn(path)).toEqual([])
       const tables = await outcomeOf(path)
       expect(complaints(tables, 0.85)).toEqual([])
       expect(outcome(tables), `killed ${death.when} step ${death.step}`).toEqual(clean)

@@ -9,6 +9,7 @@ import type { TaskEvent } from '../../src/entities/event.ts'
 import { createPlace, drawSeed, type Place, randomOf, startEngine } from '../crash/child.ts'
 import { crashExecutors } from '../crash/executors.ts'
 import { violations } from '../crash/invariants.ts'
+import { violationsIn } from '../ledger/check/violations-in.ts'
 import { openNetwork } from './network.ts'
 import { createDatabase, startServer, type TestServer, testServer } from './server.ts'
 import { copyToSqlite } from './sqlite-copy.ts'
@@ -208,8 +209,9 @@ describe.skipIf(server === undefined)('engines in processes of their own on one 
       )
       expect(followed.map(({ seq }) => seq)).toEqual(await chaos.storedEvents())
       expect(over).toBe(0)
+      expect(await violationsIn(chaos.url)).toEqual([])
       await copyToSqlite(chaos.url, chaos.place.ledger)
-      expect(violations(chaos.place)).toEqual([])
+      expect(await violations(chaos.place)).toEqual([])
     },
   )
 })

@@ -40,12 +40,13 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   return undefined
 }
 
-/** The URL of a new, empty database with a name of its own. */
-export async function createDatabase(server: TestServer): Promise<string> {
+/** The URL of a new database with a name of its own: empty, or a copy of another one, which no session may use meanwhile. */
+export async function createDatabase(server: TestServer, copied?: string): Promise<string> {
+  const template = copied === undefined ? '' : ` template ${new URL(copied).pathname.slice(1)}`
   const name = `errand_test_${process.pid}_${Math.random().toString(36).slice(2, 10)}`
   const client = new pg.Client({ connectionString: server.url })
   await client.connect()
-  await client.query(`create database ${name}`)
+  await client.query(`create database ${name}${template}`)
   await client.end()
   const url = new URL(server.url)
   url.pathname = `/${name}`

@@ -15,7 +15,7 @@ const boards = defineTable('board', {
 
 const isShownEntry = sql<boolean>`${isShown(sql`board_task.task_id`)}`
 
-const entries = defineTable('board_task', { board: plain, number: plain, taskId: plain, fields: json })
+export const entries = defineTable('board_task', { board: plain, number: plain, taskId: plain, fields: json })
 
 export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
   const { prepareText } = compiler

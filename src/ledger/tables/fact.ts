@@ -29,7 +29,7 @@ const stateFields = {
   updatedAt: plain,
 }
 
-const facts = defineTable('fact', {
+export const facts = defineTable('fact', {
   seq: serial,
   id: plain,
   branch: plain,
@@ -45,7 +45,7 @@ const facts = defineTable('fact', {
 })
 
 /** The conditions of the partial indexes, verbatim, because the planner uses the indexes only then. */
-const isComparable = sql<boolean>`status = 'active' and category <> 'summary'`
+export const isComparable = sql<boolean>`status = 'active' and category <> 'summary'`
 const isUnmerged = sql<boolean>`merged_confidence is distinct from confidence`
 
 const isIndexed = (fact: Pick<FactRecord, 'status' | 'category'>): boolean =>

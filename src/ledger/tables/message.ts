@@ -3,7 +3,7 @@ import { defineTable, flag, jsonOrNull, plain, statementsOf } from '../columns.t
 import type { Tx } from '../ledger.ts'
 import { change, type Holes, numberOf, type StatementCompiler } from '../statement.ts'
 
-const messages = defineTable('message', {
+export const messages = defineTable('message', {
   id: plain,
   taskId: plain,
   n: plain,

@@ -3,7 +3,7 @@ import { defineTable, json, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { change, column, numberOf, type StatementCompiler, sql, write } from '../statement.ts'
 
-const observations = defineTable('observation', {
+export const observations = defineTable('observation', {
   seq: serial,
   id: plain,
   sessionId: plain,

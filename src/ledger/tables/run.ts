@@ -6,7 +6,7 @@ import { type Holes, listed, rows, type StatementCompiler, sql } from '../statem
 /** What `save` writes. */
 const endFields = { status: plain, outcome: plain, error: jsonOrNull, endedAt: plain, closedAt: plain }
 
-const runs = defineTable('run', {
+export const runs = defineTable('run', {
   taskId: plain,
   number: plain,
   attempt: plain,

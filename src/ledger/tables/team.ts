@@ -17,7 +17,7 @@ const teamFields = {
   closedAt: plain,
   createdAt: plain,
 }
-const teams = defineTable('team', { taskId: plain, branch: plain, ...teamFields })
+export const teams = defineTable('team', { taskId: plain, branch: plain, ...teamFields })
 const isShownTeam = sql<boolean>`${isShown(sql`team.task_id`)}`
 
 /** What may change of an objective. */
@@ -35,7 +35,7 @@ const stintFields = {
   joinedAt: plain,
   leftAt: plain,
 }
-const stints = defineTable('stint', { taskId: plain, agentId: plain, number: plain, ...stintFields })
+export const stints = defineTable('stint', { taskId: plain, agentId: plain, number: plain, ...stintFields })
 
 /** The columns in rows that also have those of a task. */
 const asTeam = teams.columns('team', 'team.')

@@ -62,7 +62,7 @@ describe('a copy of a ledger file', () => {
     tasks = [...tasks, ...((await more) as typeof tasks)]
     await Promise.all(tasks.map((task) => engine.settled(task)))
     expect(copied.tables['task']).toBe(200)
-    expect(violations({ ...createPlace(), ledger: to }, { resting: false })).toEqual([])
+    expect(await violations({ ...createPlace(), ledger: to }, { resting: false })).toEqual([])
   })
 
   it('is completed by the next one after each of three kills, with what changed in the original meanwhile', async () => {

@@ -84,6 +84,10 @@ export class ServerSnapshot implements LedgerSnapshot {
     return new Map((rows as Array<{ name: string; seq: number }>).map(({ name, seq }) => [name, Number(seq)]))
   }
 
+  async damages(): Promise<string[]> {
+    return []
+  }
+
   async close(): Promise<void> {
     await this.#connection.close()
   }

@@ -73,13 +73,32 @@ export class FileSnapshot implements LedgerSnapshot {
   }
 
   async lastNumbers(): Promise<ReadonlyMap<string, number>> {
-    const sql = 'select name, seq from sqlite_sequence'
-    const rows = this.#reading(() => this.#connection.run({ sql, parameters: [], want: 'rows' }))
-    return new Map((rows as Array<{ name: string; seq: number }>).map(({ name, seq }) => [name, seq]))
+    const rows = this.#rows<{ name: string; seq: number }>('select name, seq from sqlite_sequence')
+    return new Map(rows.map(({ name, seq }) => [name, seq]))
+  }
+
+  async damages(limit: number): Promise<string[]> {
+    const found = this.#rows<{ integrity_check: string }>(`pragma integrity_check(${limit})`)
+    // A row may have several lines below a heading.
+    const texts = found
+      .flatMap((each) => each.integrity_check.split('\n'))
+      .filter((text) => text !== 'ok' && !text.startsWith('***'))
+    const orphans = this.#rows<{ table: string; rowid: number | null; parent: string }>('pragma foreign_key_check')
+    return [
+      ...texts.map((text) => `The integrity check of SQLite says: ${text}.`),
+      ...orphans.map(({ table, rowid, parent }) => {
+        const row = rowid === null ? `A row of ${table}` : `The row of ${table} with rowid ${rowid}`
+        return `${row} refers to a row of ${parent} that does not exist.`
+      }),
+    ].slice(0, limit)
   }
 
   async close(): Promise<void> {
     this.#connection.close()
+  }
+
+  #rows<Row>(sql: string): Row[] {
+    return this.#reading(() => this.#connection.run({ sql, parameters: [], want: 'rows' })) as Row[]
   }
 
   #reading<R>(read: () => R): R {
