@@ -35,6 +35,11 @@ export class AppendedEvents {
     return this.#writes
   }
 
+  /** The first that is in sight. */
+  get first(): TaskEvent | undefined {
+    return this.#events.find((event) => event !== undefined)
+  }
+
   /** Records what a statement has appended. `reply`: the seq of the event, or the number that a set statement wrote. */
   note({ appends, want }: Request, reply: unknown): void {
     if (want !== 'rows') this.#writes++

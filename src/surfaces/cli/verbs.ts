@@ -97,7 +97,7 @@ export const verbGroups: readonly VerbGroup[] = [
     title: 'Look after the ledger and the shell',
     verbs: verbTable({
       repl: { summary: 'commands, messages and JavaScript, line by line', load: () => import('./verbs/repl.ts') },
-      ledger: { summary: 'copy or restore a whole ledger', load: () => import('./verbs/maintenance.ts') },
+      ledger: { summary: 'copy, check or restore a whole ledger', load: () => import('./verbs/maintenance.ts') },
       purge: { summary: 'delete tasks that were settled long ago', load: () => import('./verbs/maintenance.ts') },
       rm: { summary: 'delete tasks', load: () => import('./verbs/task-controls.ts') },
       trust: { summary: 'allow opening a ledger that others can write', load: () => import('./verbs/maintenance.ts') },

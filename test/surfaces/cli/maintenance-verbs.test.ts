@@ -1,4 +1,5 @@
 // The verbs that maintain a ledger: shared limits, dependencies at run time, purging, and the fields of `errand add`.
+import Database from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
 import { openLedger, SimulatedClock } from '../../../src/testing/index.ts'
@@ -241,6 +242,29 @@ it('errand ledger copy and restore copy a ledger and put the copy back', async (
   const restored = await place.errand('ledger', 'restore', 'backup.db', '--json')
   expect(json(restored)).toMatchObject({ to: `${place.folder}/ledger.db`, tables: { task: 1 }, isContinued: false })
   expect((await place.tasks()).map(({ name }) => name)).toEqual(['one'])
+})
+
+it('errand ledger check explains what is wrong in a ledger, and such a ledger is copied, but not restored', async () => {
+  await using place = new Workplace()
+  await place.errand('add', 'one')
+  const sound = await place.errand('ledger', 'check')
+  expect(sound).toMatchObject({ code: 0, out: expect.stringMatching(/ledger\.db is sound: 1 task, \d+ rules\.\n$/) })
+  await place.errand('ledger', 'copy', 'ledger.db', 'backup.db')
+  const database = new Database(`${place.folder}/backup.db`)
+  database.exec(`update task set depth = 3`)
+  database.close()
+  const { code, out } = await place.errand('ledger', 'check', 'backup.db')
+  expect(code).toBe(1)
+  expect(out).toMatch(/^task-depth: .*\n {2}.*\n1 violation in \S+\/backup\.db \(1 task, \d+ rules\)\.\n$/)
+  expect(json(await place.errand('ledger', 'check', 'backup.db', '--json'))).toMatchObject({
+    counts: { 'task-depth': 1 },
+  })
+  expect(await place.errand('ledger', 'restore', 'backup.db')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/backup\.db is not restored: .*errand ledger check/),
+  })
+  expect((await place.tasks()).map(({ name }) => name)).toEqual(['one'])
+  expect((await place.errand('ledger', 'copy', 'backup.db', 'other.db')).code).toBe(0)
 })
 
 it.each([

@@ -2,6 +2,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import { rest } from '../../../core/signals.ts'
 import { CommitFailed } from '../../group-commit.ts'
+import type { NewEvent } from '../../ledger.ts'
 import type { ServerConnection } from './server-connection.ts'
 import type { ServerHistory } from './server-history.ts'
 
@@ -9,15 +10,22 @@ import type { ServerHistory } from './server-history.ts'
 const askedForMs = 10_000
 const askAgainMs = 50
 
+/** What tells a transaction from others. */
+export interface Sent {
+  readonly xid: string
+  /** An event that it appended, if there is one: another server that has taken over gives the ids of transactions anew. */
+  readonly event: NewEvent | undefined
+}
+
 /**
- * Connects again. False: the transaction has left nothing. Another server that has taken over meanwhile gives the ids of transactions anew.
- * @throws CommitFailed if no server knows it in time
+ * Connects again. False: the transaction has left nothing.
+ * @throws CommitFailed if no server knows it in time, or if another one has taken over and the transaction had no event
  */
 export async function wasCommitted(
   connection: ServerConnection,
   history: ServerHistory,
   clock: Clock,
-  xid: string,
+  { xid, event }: Sent,
   cause: unknown,
 ): Promise<boolean> {
   let why = cause
@@ -26,7 +34,10 @@ export async function wasCommitted(
   while (clock.now() < until) {
     try {
       await connection.ensure()
-      if (history.timeline !== timeline) break
+      if (history.timeline !== timeline) {
+        if (event === undefined) break
+        return await history.has(connection, event)
+      }
       const { rows } = await connection.query('select pg_xact_status($1::xid8) as status', [xid])
       const { status } = rows[0] as { status: string | null }
       if (status === 'committed' || status === 'aborted') return status === 'committed'

@@ -12,11 +12,12 @@ import {
 } from '../../group-commit.ts'
 import type { Step, Tx } from '../../ledger.ts'
 import { StatementFailed } from './client.ts'
+import type { Sent } from './commit-outcome.ts'
 import { type LedgerLocks, xidOf } from './ledger-locks.ts'
 import { drive, type Session } from './session.ts'
 
 /** Whether a transaction was committed. @throws CommitFailed if it stays unknown */
-type OutcomeSource = (xid: string, cause: unknown) => Promise<boolean>
+type OutcomeSource = (sent: Sent, cause: unknown) => Promise<boolean>
 
 export class OneByOne implements GroupRunner {
   readonly #session: Session
@@ -53,7 +54,7 @@ export class OneByOne implements GroupRunner {
     } catch (error) {
       await session.rollback()
       if (this.#wasCommitted === undefined) throw new CommitFailed((error as Error).message, { cause: error })
-      if (!(await this.#wasCommitted(xid, error))) throw new LedgerBusy(0, error)
+      if (!(await this.#wasCommitted({ xid, event: events.first }, error))) throw new LedgerBusy(0, error)
       return { outcomes, events: 'unseen' }
     }
     return { outcomes, events: events.committed() }

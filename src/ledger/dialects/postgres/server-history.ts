@@ -3,6 +3,7 @@
 // and an engine must not go on as if they were there.
 import { ErrandError } from '../../../core/errors.ts'
 import type { TaskEvent } from '../../../entities/event.ts'
+import type { NewEvent } from '../../ledger.ts'
 
 /** Of the events that this process has written, so many are looked for on the new server. */
 const maxRemembered = 1_000
@@ -32,6 +33,15 @@ export class ServerHistory {
   acknowledged(events: readonly TaskEvent[]): void {
     this.#remembered.push(...events)
     if (this.#remembered.length > 2 * maxRemembered) this.#remembered = this.#remembered.slice(-maxRemembered)
+  }
+
+  /** Whether the server has an event that is later than all acknowledged ones of this process. */
+  async has(connection: Queries, { taskId, type, instanceId, at }: NewEvent): Promise<boolean> {
+    const { rows } = await connection.query(
+      `select exists (select 1 from event where seq > $1 and task_id = $2 and type = $3 and instance_id = $4 and at = $5) as found`,
+      [this.#remembered.at(-1)?.seq ?? 0, taskId, type, instanceId, at],
+    )
+    return (rows as [{ found: boolean }])[0].found
   }
 
   /** Looks at a new connection. @throws ErrandError LEDGER_UNAVAILABLE { lost } if the server lacks events that were acknowledged */

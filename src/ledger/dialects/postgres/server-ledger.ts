@@ -67,7 +67,9 @@ export async function openServerLedger(url: string, clock: Clock = systemClock):
     const tx = tablesOf(postgresDialect)
     const locks = await locksOf(writer)
     const session = new Session(writer)
-    const oneByOne = new OneByOne(session, locks, tx, (xid, cause) => wasCommitted(writer, history, clock, xid, cause))
+    const oneByOne = new OneByOne(session, locks, tx, (sent, cause) =>
+      wasCommitted(writer, history, clock, sent, cause),
+    )
     const runner = new Writer(writer, locks, oneByOne, { tx, history, clock, random: createRandomIds().random })
     const parts = { writer: session, reader: new SnapshotReads(reader, tx), runner, life, history, clock, disconnect }
     ledger = new PostgresLedger({ name: target.name, ...parts })

@@ -25,6 +25,8 @@ export class WaveGroup {
   /** Of the transaction, by which its outcome can be asked for later. */
   xid: string | undefined
   isCommitting = false
+  /** Of the events that are committed with it. */
+  firstEvent: NewEvent | undefined
 
   constructor(
     connection: ServerConnection,
@@ -143,6 +145,7 @@ export class WaveGroup {
     const appended = eventsOf(this.#lanes)
     let seqs: Promise<unknown[]> | undefined
     let committed: Promise<{ command?: string | undefined }> | undefined
+    this.firstEvent = appended[0]
     this.isCommitting = true
     await flight.send(
       (send) => this.#open(send),

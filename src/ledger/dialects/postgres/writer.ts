@@ -125,15 +125,12 @@ export class Writer implements GroupRunner {
     }
     const outcomes = waves.isCommitting && waves.xid !== undefined ? waves.outcomes : undefined
     if (outcomes === undefined) throw new LedgerBusy(0, error)
-    const isCommitted = await wasCommitted(
-      this.#connection,
-      this.#history,
-      this.#clock,
-      waves.xid as string,
-      error,
-    ).catch((failure: unknown) => {
-      throw failure instanceof CommitFailed ? failure.of(outcomes.length) : failure
-    })
+    const sent = { xid: waves.xid as string, event: waves.firstEvent }
+    const isCommitted = await wasCommitted(this.#connection, this.#history, this.#clock, sent, error).catch(
+      (failure: unknown) => {
+        throw failure instanceof CommitFailed ? failure.of(outcomes.length) : failure
+      },
+    )
     if (isCommitted) return { outcomes, events: 'unseen' }
     throw new LedgerBusy(0, error)
   }

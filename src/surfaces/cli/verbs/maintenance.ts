@@ -1,5 +1,6 @@
 // The verbs that look after a ledger: `limit`, `purge`, `trust`, and the table of those for whole ledgers.
 import { systemClock } from '../../../core/clock.ts'
+import { counted } from '../../../core/counted.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { shownLedger } from '../../../ledger/open-ledger.ts'
 import { judgeLedger, listFolder, trustLedger, untrusted } from '../../../ledger/trust.ts'
@@ -68,10 +69,6 @@ export const purge = defineVerb({
   },
 })
 
-function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`
-}
-
 export const trust = defineVerb({
   usage: 'trust [LEDGER]',
   help: [
@@ -104,12 +101,13 @@ export const trust = defineVerb({
 
 const ledgerVerbs = verbTable({
   copy: { summary: 'copy a ledger, also while engines work on it', load: () => import('./ledger.ts') },
+  check: { summary: 'list what violates the invariants of a ledger', load: () => import('./ledger.ts') },
   restore: { summary: 'put a copy in the place of a ledger', load: () => import('./ledger.ts') },
 })
 
 export const ledger = defineVerb({
   usage: `ledger ${Object.keys(ledgerVerbs).join('|')}`,
-  help: 'Copies and restores whole ledgers. A ledger is a file, or the URL of a PostgreSQL server.',
+  help: 'Copies, checks and restores whole ledgers. A ledger is a file, or the URL of a PostgreSQL server.',
   positionals: { max: 0 },
   verbs: ledgerVerbs,
   async run() {
