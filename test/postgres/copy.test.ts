@@ -69,7 +69,7 @@ describe.skipIf(server === undefined)('a copy between a file and a server', () =
     await copyUntil(from, url, ({ table }) => table === 'event')
     await expect(openEngine({ ledger: url })).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
     const refusals: unknown[] = []
-    const onProgress = () => copyLedger(from, url).catch((error: unknown) => refusals.push(error))
+    const onProgress = () => void copyLedger(from, url).catch((error: unknown) => refusals.push(error))
     await copyLedger(from, url, { onProgress })
     expect(refusals[0]).toMatchObject({ code: 'LEDGER_BUSY' })
     await expect(copyLedger(from, url)).rejects.toMatchObject({ code: 'LEDGER_EXISTS' })

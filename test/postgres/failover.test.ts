@@ -60,7 +60,7 @@ it.skipIf(!isOffered)(
   async () => {
     const { url, failOver } = await replicated({ synchronous: true })
     const open = async () => (await createEngine({ ledger: url, executors, onError: () => {} })) as unknown as Engine
-    const engines = [await open(), await open()]
+    const engines = [await open(), await open()] as const
     onTestFinished(async () => {
       await Promise.all(engines.map((engine) => engine.close()))
     })
@@ -82,8 +82,8 @@ it.skipIf(!isOffered)(
       }
     })
     await Promise.all(creating)
-    const settled = await Promise.all(acknowledged.map((id) => engines[0]?.settled(id)))
-    expect(new Set(settled.map((outcome) => outcome?.status))).toEqual(new Set(['completed']))
+    const settled = await Promise.all(acknowledged.map((id) => engines[0].settled(id)))
+    expect(new Set(settled.map((outcome) => outcome.status))).toEqual(new Set(['completed']))
     expect(await violationsIn(url)).toEqual([])
   },
 )

@@ -59,8 +59,8 @@ export const verbGroups: readonly VerbGroup[] = [
       resume: { summary: 'let a paused task run again', load: () => import('./verbs/task-controls.ts') },
       cancel: { summary: 'stop a task and its subtasks for good', load: () => import('./verbs/task-controls.ts') },
       retry: { summary: 'give a failed task a new attempt', load: () => import('./verbs/task-controls.ts') },
-      block: { summary: 'make a task wait for others', load: () => import('./verbs/blockers.ts') },
-      unblock: { summary: 'stop a task from waiting for others', load: () => import('./verbs/blockers.ts') },
+      block: { summary: 'make a task wait for others', load: () => import('./verbs/task-controls.ts') },
+      unblock: { summary: 'stop a task from waiting for others', load: () => import('./verbs/task-controls.ts') },
       limit: {
         summary: 'limit how many tasks run at once, in all processes',
         load: () => import('./verbs/maintenance.ts'),

@@ -113,13 +113,13 @@ describe('a copy of a ledger file', () => {
     await fillLedger(from)
     const refusal = deferred<unknown>()
     const copied = copyLedger(from, to, {
-      onProgress: () => copyLedger(from, to).catch(refusal.resolve),
+      onProgress: () => void copyLedger(from, to).catch(refusal.resolve),
     })
     expect(await refusal.promise).toMatchObject({ code: 'LEDGER_BUSY' })
     await copied
     await expect(copyLedger(from, to)).rejects.toMatchObject({ code: 'LEDGER_EXISTS' })
     const foreign = ledgerFile()
-    writeFileSync(`${foreign}.copying`, 'a file of somebody else that is longer than a header of SQLite'.repeat(9))
+    writeFileSync(`${foreign}.copying`, 'a file of another program that is longer than a header of SQLite'.repeat(9))
     await expect(copyLedger(from, foreign)).rejects.toMatchObject({ code: 'LEDGER_FOREIGN' })
   })
 

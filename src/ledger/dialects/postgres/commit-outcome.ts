@@ -10,7 +10,7 @@ import type { ServerHistory } from './server-history.ts'
 const askedForMs = 10_000
 const askAgainMs = 50
 
-/** What tells a transaction from others. */
+/** What identifies a transaction. */
 export interface Sent {
   readonly xid: string
   /** An event that it appended, if there is one: another server that has taken over gives the ids of transactions anew. */

@@ -31,7 +31,7 @@ export class ServerHistory {
 
   /** The commit of these events was acknowledged. */
   acknowledged(events: readonly TaskEvent[]): void {
-    this.#remembered.push(...events)
+    for (const event of events) this.#remembered.push(event)
     if (this.#remembered.length > 2 * maxRemembered) this.#remembered = this.#remembered.slice(-maxRemembered)
   }
 

@@ -1,12 +1,12 @@
-// `errand pause`, `resume`, `cancel`, `retry` and `rm`: each applies one change to several tasks.
+// `errand pause`, `resume`, `cancel`, `retry` and `rm`, each for several tasks; `block` and `unblock`, which change what a task waits for.
 import type { Engine } from '../../../engine-api.ts'
 import type { Task } from '../../../entities/task.ts'
 import { type CommonArguments, oneOf, switches, texts } from '../../../terminal/arguments.ts'
 import { type CommandIo, printValue } from '../../../terminal/io.ts'
 import { namingTask } from '../../../terminal/named-refusal.ts'
-import { changedLine, taskLabel } from '../../../terminal/task-labels.ts'
+import { changedLine, stateLabel, taskLabel } from '../../../terminal/task-labels.ts'
 import { childrenFates, forEachRef } from '../each-ref.ts'
-import { withLedger } from '../open-ledger.ts'
+import { withLedger, withTask } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'
 
@@ -71,4 +71,40 @@ async function forEachTask(
       else printValue(io, values, { id: task.id, outcome }, `${taskLabel(task)} ${outcome}`)
     }),
   )
+}
+
+export const block = defineVerb({
+  usage: 'block ID BLOCKER…',
+  help: 'Makes a task wait for others: it starts only when they have completed. Refused while the task works, and when tasks would wait for each other.',
+  positionals: { min: 2 },
+  run: (io, args) => changeBlockers(io, args, (engine, task, blockers) => engine.block(task.id, blockers)),
+})
+
+export const unblock = defineVerb({
+  usage: 'unblock ID BLOCKER…',
+  help: 'Stops a task from waiting for the given tasks, for example failed or canceled ones. Tasks that it is not waiting for are ignored.',
+  positionals: { min: 2 },
+  run: (io, args) => changeBlockers(io, args, (engine, task, blockers) => engine.unblock(task.id, blockers)),
+})
+
+/** Finds all tasks before it changes anything. */
+async function changeBlockers(
+  io: CommandIo,
+  args: CommonArguments,
+  change: (engine: Engine, task: Task, blockers: string[]) => Promise<Task>,
+): Promise<void> {
+  await withTask(io, args, async (engine, task) => {
+    const refs = args.positionals.slice(1)
+    const blockers = await Promise.all(refs.map(async (each) => (await findTask(engine, each)).id))
+    const changed = await change(engine, task, blockers)
+    const text = `${taskLabel(changed)} ${stateLabel(changed)}, ${await afterText(engine, changed)}`
+    printValue(io, args.values, changed, text)
+  })
+}
+
+/** The blockers that are not completed. */
+async function afterText(engine: Engine, { blockedBy }: Task): Promise<string> {
+  const blockers = await Promise.all(blockedBy.map((id) => engine.get(id)))
+  const labels = blockers.flatMap((blocker) => (blocker === null ? [] : [taskLabel(blocker)]))
+  return labels.length === 0 ? 'not blocked' : `after ${labels.join(', ')}`
 }
