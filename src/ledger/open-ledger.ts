@@ -15,6 +15,14 @@ export function shownLedger(name: string): string {
  */
 export async function openLedger(name: string, clock?: Clock): Promise<Ledger> {
   if (isServerUrl(name)) return await (await import('./dialects/postgres/server.ts')).openServerLedger(name, clock)
+  requireFileName(name)
+  // The statements and their builder are most of what the engine loads, so they are loaded with the first ledger.
+  const { openSqliteLedger } = await import('./dialects/sqlite/sqlite-ledger.ts')
+  return openSqliteLedger(name, clock)
+}
+
+/** @throws ErrandError INVALID_INPUT for a URL of another kind */
+export function requireFileName(name: string): void {
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(name)) {
     throw new ErrandError(
       'INVALID_INPUT',
@@ -29,7 +37,4 @@ export async function openLedger(name: string, clock?: Clock): Promise<Ledger> {
       {},
     )
   }
-  // The statements and their builder are most of what the engine loads, so they are loaded with the first ledger.
-  const { openSqliteLedger } = await import('./dialects/sqlite/sqlite-ledger.ts')
-  return openSqliteLedger(name, clock)
 }

@@ -1,6 +1,7 @@
 // Opens a snapshot of a ledger by its name.
 import { isServerUrl, parseServerUrl } from './dialects/postgres/server-url.ts'
 import { openFileSnapshot } from './dialects/sqlite/file-snapshot.ts'
+import { requireFileName } from './open-ledger.ts'
 import type { LedgerSnapshot } from './snapshot.ts'
 
 /**
@@ -13,5 +14,6 @@ export async function openSnapshot(name: string): Promise<LedgerSnapshot> {
     const { openServerSnapshot } = await import('./dialects/postgres/server.ts')
     return await openServerSnapshot(parseServerUrl(name))
   }
+  requireFileName(name)
   return openFileSnapshot(name)
 }

@@ -8,7 +8,7 @@ import { isServerUrl, parseServerUrl } from '../dialects/postgres/server-url.ts'
 import { openFileTarget } from '../dialects/sqlite/file-target.ts'
 import { tableShapes } from '../dialects/sqlite/table-shapes.ts'
 import type { Op } from '../ledger.ts'
-import { shownLedger } from '../open-ledger.ts'
+import { requireFileName, shownLedger } from '../open-ledger.ts'
 import { openSnapshot } from '../open-snapshot.ts'
 import type { LedgerSnapshot, StoredRow, TableShape } from '../snapshot.ts'
 import { createCompiler } from '../statement.ts'
@@ -48,8 +48,9 @@ export interface CopyProgress {
 
 /**
  * Copies the ledger `from` to a new one, in a file or on a PostgreSQL server, and verifies it row by row.
- * @throws ErrandError INVALID_INPUT; what `openSnapshot` throws for the original; LEDGER_EXISTS when there is a ledger at `to`; LEDGER_BUSY when another copy
- *   to it is being made; LEDGER_CORRUPT when the rows of the original violate a constraint, or the copy is not equal to it
+ * @throws ErrandError INVALID_INPUT; what `openSnapshot` throws for the original; LEDGER_EXISTS when there is a ledger at `to`; LEDGER_BUSY
+ *   when another copy to it is being made; LEDGER_WRITE_FAILED; LEDGER_CORRUPT when the rows of the original violate a constraint, or the copy
+ *   is not equal to it
  */
 export async function copyLedger(from: string, to: string, options: CopyOptions = {}): Promise<CopiedLedger> {
   if (from === to) throw new ErrandError('INVALID_INPUT', `A ledger cannot be copied to itself: ${shownLedger(from)}.`)
@@ -71,6 +72,8 @@ async function openTarget(name: string, { replace = false }: CopyOptions): Promi
     const { openServerTarget } = await import('../dialects/postgres/server.ts')
     return await openServerTarget(parseServerUrl(name), tableShapes())
   }
+  requireFileName(name)
+  if (name === ':memory:') throw new ErrandError('INVALID_INPUT', 'A ledger in memory cannot hold a copy: name a file.')
   return openFileTarget(name, { replace })
 }
 

@@ -99,6 +99,20 @@ describe('a copy of a ledger file', () => {
     expect(existsSync(to)).toBe(false)
   })
 
+  it('must be begun again if two rows of an unfinished one have exchanged a unique value', async () => {
+    const from = ledgerFile()
+    const to = ledgerFile()
+    await fillLedger(from)
+    await copyUntil(from, to, ({ table }) => table === 'event')
+    const database = new Database(`${to}.copying`)
+    database.exec(`update task set key = null where name = 'group'; update task set key = 'group' where name = 'done'`)
+    database.close()
+    await expect(copyLedger(from, to)).rejects.toMatchObject({
+      code: 'LEDGER_WRITE_FAILED',
+      message: expect.stringContaining('Delete it, then copy again.'),
+    })
+  })
+
   it('cannot be opened by an engine before it is complete', async () => {
     const from = ledgerFile()
     const to = ledgerFile()

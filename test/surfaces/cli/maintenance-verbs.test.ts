@@ -273,6 +273,9 @@ it.each([
   [['ledger', 'copy', 'ledgr.db', 'backup.db'], /There is no ledger at .* Did you mean .*ledger\.db/],
   [['ledger', 'copy', 'ledger.db', 'plan.yaml'], /exists already, and a copy replaces nothing/],
   [['ledger', 'restore', 'ledger.db'], /cannot be copied to itself/],
+  [['ledger', 'copy', 'ledger.db', ':memory:'], /A ledger in memory cannot hold a copy/],
+  [['ledger', 'copy', 'ledger.db', 'mysql://here/db'], /not a URL like "mysql:/],
+  [['ledger', 'check', 'mysql://here/db'], /not a URL like "mysql:/],
   [['ledger', 'restore', 'missing.db'], /There is no ledger at/],
 ])('errand refuses %j', async (args, words) => {
   await using place = new Workplace()

@@ -187,9 +187,14 @@ class PostgresTarget implements CopyTarget {
       if (!(error instanceof StatementFailed)) throw error
       // foreign_key_violation
       if (error.sqlState === '23503') throw missingReference(error, this.name)
+      // Rows of a continued copy have exchanged a unique value meanwhile.
+      const remedy =
+        error.sqlState === '23505'
+          ? 'Drop its tables, then copy again.'
+          : 'When it can be written again, the same command continues the copy.'
       throw new ErrandError(
         'LEDGER_WRITE_FAILED',
-        `The copy ${this.name} could not be written (${error.message}).`,
+        `The copy ${this.name} could not be written (${error.message}). ${remedy}`,
         { ledger: this.name },
         error,
       )

@@ -8,7 +8,7 @@ import type { Op } from '../../ledger.ts'
 import { applicationId, ledgerVersion, migrationTexts, unfinishedCopyId } from '../../migrations/migrations.ts'
 import type { LedgerSnapshot, StoredRow, TableShape } from '../../snapshot.ts'
 import { type Asked, answered } from '../../statement.ts'
-import { type Connection, connect, isBusy, translate, unavailable } from './connection.ts'
+import { type Connection, connect, isBusy, sqliteCode, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { FileSnapshot } from './file-snapshot.ts'
 import { createInstanceLocks } from './instance-lock.ts'
@@ -184,7 +184,7 @@ class FileTarget implements CopyTarget {
       this.#connection.execute('commit')
     } catch (error) {
       if (this.#connection.inTransaction) this.#connection.execute('rollback')
-      throw translate(error, this.#connection.path)
+      throw unwritable(error, this.#connection.path)
     }
   }
 }
@@ -198,6 +198,21 @@ function requireReferences(connection: Connection, ledger: string): void {
     'LEDGER_CORRUPT',
     `The copy ${ledger} cannot be completed: a row of ${orphan.table} refers to a row of ${orphan.parent} that the original does not have. "errand ledger check" lists what is wrong there.`,
     { ledger, ...orphan },
+  )
+}
+
+/** The database refused a write: there is no room, or a continued copy has rows that exchanged a unique value meanwhile. */
+function unwritable(error: unknown, path: string): unknown {
+  const code = sqliteCode(error)
+  if (code === undefined) return error
+  const remedy = code.startsWith('SQLITE_CONSTRAINT')
+    ? 'Delete it, then copy again.'
+    : 'When it can be written again, the same command continues the copy.'
+  return new ErrandError(
+    'LEDGER_WRITE_FAILED',
+    `The copy ${path} could not be written (${(error as Error).message}). ${remedy}`,
+    { path, sqlite: code },
+    error,
   )
 }
 
