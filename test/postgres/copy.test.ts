@@ -49,6 +49,24 @@ describe.skipIf(server === undefined)('a copy between a file and a server', () =
     expect(rowsOfFile(back)).toEqual(rows)
   })
 
+  it('leaves the tables of other programs as they are, also in a schema with an odd name', async () => {
+    const from = ledgerFile()
+    const url = `${await createDatabase(server)}?schema=My-Work`
+    await fillLedger(from)
+    const client = new pg.Client({ connectionString: url.replace(/\?.*/, '') })
+    await client.connect()
+    await client.query(`create schema "My-Work"; set search_path to "My-Work"; create table customer (id integer primary key);
+      create table invoice (id integer, customer integer references customer (id))`)
+    await copyUntil(from, url, ({ table }) => table === 'event')
+    await copyLedger(from, url)
+    const { rows } = await client.query(`select conname from pg_constraint where conrelid = 'invoice'::regclass`)
+    await client.end()
+    expect(rows).toEqual([{ conname: 'invoice_customer_fkey' }])
+    const back = ledgerFile()
+    await copyLedger(url, back)
+    expect(rowsOfFile(back)).toEqual(rowsOfFile(from))
+  })
+
   it('has all constraints, and goes on with the numbers of the original', async () => {
     const from = ledgerFile()
     const [url, fresh] = [await createDatabase(server), await createDatabase(server)]

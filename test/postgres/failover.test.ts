@@ -89,24 +89,32 @@ it.skipIf(!isOffered)(
 )
 
 it.skipIf(!isOffered)(
-  'an engine stops, and names what was lost, when a standby takes over without acknowledged events',
+  'engines stop, and name what was lost, when a standby takes over without acknowledged events',
   { timeout: 120_000 },
   async () => {
     const { url, primary, standby, failOver } = await replicated({ synchronous: false })
-    const stopped = Promise.withResolvers<{ code: string; details: { lost: Array<{ taskId: string }> } }>()
-    const engine = await createEngine({
-      ledger: url,
-      executors,
-      onError: (error) => 'lost' in ((error as { details?: object }).details ?? {}) && stopped.resolve(error as never),
-    })
-    onTestFinished(() => engine.close())
-    await engine.create({ name: 'kept' })
+    const open = async () => {
+      const stopped = Promise.withResolvers<{ code: string; details: { lost: Array<{ taskId: string }> } }>()
+      const onError = (error: unknown) =>
+        'lost' in ((error as { details?: object }).details ?? {}) && stopped.resolve(error as never)
+      const engine = await createEngine({ ledger: url, executors, onError })
+      onTestFinished(() => engine.close())
+      return { engine, stopped: stopped.promise }
+    }
+    // The second one writes nothing, and follows what the first one writes.
+    const [writer, follower] = [await open(), await open()]
+    await writer.engine.create({ name: 'kept' })
     await cutOff(primary, standby)
-    const { id } = await engine.create({ name: 'lost' })
+    const followed = Promise.withResolvers<void>()
+    follower.engine.subscribe('*', ({ data }) => data['name'] === 'lost' && followed.resolve())
+    const { id } = await writer.engine.create({ name: 'lost' })
+    await followed.promise
     await failOver()
-    const error = await stopped.promise
-    expect(error).toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
-    expect(error.details.lost.map(({ taskId }) => taskId)).toEqual([id])
-    await expect(engine.create({ name: 'late' })).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
+    for (const { engine, stopped } of [writer, follower]) {
+      const error = await stopped
+      expect(error).toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
+      expect(error.details.lost.map(({ taskId }) => taskId)).toEqual([id])
+      await expect(engine.create({ name: 'late' })).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
+    }
   },
 )

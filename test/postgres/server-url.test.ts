@@ -50,6 +50,7 @@ it.each([
   ['postgres://ann:secret@localhost/db?shema=x', /"shema" is not known. Did you mean "schema"\?/],
   ['postgres://ann:secret@localhost/db?sslmode=maybe', /"sslmode" is not valid/],
   ['postgres://ann:secret@a,,b/db', /one of its hosts is empty/],
+  ['postgres://ann:secret@a,ann:secret@b/db', /only the first of its hosts may follow a user/],
   ['postgres://ann:secret@localhost,db/db?sslmode=disable', /db is another host/],
   ['postgres://ann:secret@localhost,b:port/db', /not a URL like/],
   ['postgres://ann:secret@localhost:port/db', /not a URL like/],

@@ -30,6 +30,8 @@ export interface CopiedLedger {
   isContinued: boolean
   /** Engines that were working on the original. */
   engines: number
+  /** The new name of the ledger that was replaced, or null. */
+  replaced: string | null
 }
 
 export interface CopyOptions {
@@ -54,11 +56,12 @@ export interface CopyProgress {
  */
 export async function copyLedger(from: string, to: string, options: CopyOptions = {}): Promise<CopiedLedger> {
   if (from === to) throw new ErrandError('INVALID_INPUT', `A ledger cannot be copied to itself: ${shownLedger(from)}.`)
+  const at = systemClock.now()
   const original = await openSnapshot(from)
   try {
     const target = await openTarget(to, options)
     try {
-      return await copyAll(original, target, options)
+      return await copyAll(original, target, at, options)
     } finally {
       await target.close()
     }
@@ -80,6 +83,8 @@ async function openTarget(name: string, { replace = false }: CopyOptions): Promi
 async function copyAll(
   original: LedgerSnapshot,
   target: CopyTarget,
+  /** The time of the snapshot. */
+  at: number,
   { onProgress = () => {} }: CopyOptions,
 ): Promise<CopiedLedger> {
   const tables: Record<string, number> = {}
@@ -96,12 +101,12 @@ async function copyAll(
     const report = (rows: number) => onProgress({ doing: 'verify', table: table.name, rows })
     await verifyTable(original, target, table, report)
   }
-  const engines = await original.run(workingEngines(tablesOf(original.dialect), systemClock.now()))
+  const engines = await original.run(workingEngines(tablesOf(original.dialect), at))
   await target.run(recordOriginalEngines(tablesOf(target.dialect), engines))
-  await target.finish(await original.lastNumbers())
+  const replaced = (await target.finish(await original.lastNumbers())) ?? null
   const rows = Object.values(tables).reduce((sum, each) => sum + each, 0)
   const { isContinued } = target
-  return { from: original.name, to: target.name, tables, rows, written, isContinued, engines: engines.length }
+  return { from: original.name, to: target.name, tables, rows, written, isContinued, engines: engines.length, replaced }
 }
 
 async function copyTable(

@@ -19,9 +19,10 @@ export interface CopyTarget {
   run(op: Op<unknown>): Promise<void>
   /**
    * Makes it a ledger under its name: with all constraints, and with tables that go on numbering after the last numbers of the original.
+   * Resolves to the new name of the ledger that it replaces, if there is one.
    * @throws ErrandError LEDGER_CORRUPT when its rows violate a constraint; LEDGER_EXISTS when the name was taken meanwhile
    */
-  finish(lastNumbers: ReadonlyMap<string, number>): Promise<void>
+  finish(lastNumbers: ReadonlyMap<string, number>): Promise<string | undefined>
   /** Keeps an unfinished copy, which the next one continues. */
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
 // Copies of ledger files: whole, of one moment, continued after a kill, and never in the place of something else.
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, linkSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
@@ -156,10 +156,9 @@ describe('restoring a copy', () => {
     await fillLedger(backup)
     await fillLedger(ledger, { tasks: 3 })
     const before = rowsOfFile(ledger)
-    await copyLedger(backup, ledger, { replace: true })
+    const { replaced } = await copyLedger(backup, ledger, { replace: true })
     expect(rowsOfFile(ledger)).toEqual(rowsOfFile(backup))
-    const [kept = ''] = filesBeside(ledger).filter((name) => name.includes('.replaced-'))
-    expect(rowsOfFile(`${dirname(ledger)}/${kept}`)).toEqual(before)
+    expect(rowsOfFile(replaced as string)).toEqual(before)
   })
 
   it('is refused while an engine has the ledger open', async () => {
@@ -170,6 +169,45 @@ describe('restoring a copy', () => {
     await engine.create({ name: 'mine' })
     await expect(copyLedger(backup, ledger, { replace: true })).rejects.toMatchObject({ code: 'LEDGER_BUSY' })
     expect((await engine.list()).total).toBe(1)
+  })
+
+  it('does not take the log of a ledger that is gone', async () => {
+    const backup = ledgerFile()
+    const ledger = ledgerFile()
+    await fillLedger(backup)
+    await fillLedger(ledger, { tasks: 500 })
+    // What a killed engine leaves beside a file that a person then moves away.
+    const open = new Database(ledger)
+    open.exec(`update task set name = 'other' where parent_id is not null`)
+    copyFileSync(`${ledger}-wal`, `${backup}-kept`)
+    open.close()
+    renameSync(ledger, `${ledger}-moved`)
+    renameSync(`${backup}-kept`, `${ledger}-wal`)
+    await copyLedger(backup, ledger, { replace: true })
+    expect(rowsOfFile(ledger)).toEqual(rowsOfFile(backup))
+  })
+
+  it('is refused for a folder, and for a database of another program', async () => {
+    const backup = ledgerFile()
+    const other = ledgerFile()
+    await fillLedger(backup)
+    new Database(other).exec('create table theirs (id integer)').close()
+    for (const target of [dirname(other), other]) {
+      await expect(copyLedger(backup, target, { replace: true })).rejects.toMatchObject({ code: 'LEDGER_FOREIGN' })
+    }
+    expect(filesBeside(other)).toEqual(['errand.db'])
+  })
+
+  it('does not touch a ledger that has the name of the unfinished copy too', async () => {
+    const backup = ledgerFile()
+    const ledger = ledgerFile()
+    await fillLedger(backup)
+    await fillLedger(ledger, { tasks: 3 })
+    const before = rowsOfFile(ledger)
+    linkSync(ledger, `${ledger}.copying`)
+    const { replaced } = await copyLedger(backup, ledger, { replace: true })
+    expect(rowsOfFile(replaced as string)).toEqual(before)
+    await expect(copyLedger(backup, `${ledger}.copying`)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   })
 
   it('replaces a file that is damaged', async () => {

@@ -149,7 +149,11 @@ export class PostgresLedger implements Ledger, GroupRunner {
   // ── GroupRunner ──
 
   async runGroup(group: readonly QueuedStep[]): Promise<CommittedGroup> {
-    const committed = await this.#writer.alone(() => this.#runTimed(group))
+    const committed = await this.#writer
+      .alone(() => this.#runTimed(group))
+      .catch((error: unknown) => {
+        throw this.#failure ?? error
+      })
     this.#life.committed()
     if (committed.events !== 'unseen') this.#history?.acknowledged(committed.events)
     return committed

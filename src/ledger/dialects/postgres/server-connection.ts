@@ -177,7 +177,7 @@ export class ServerConnection implements PostgresClient {
     client.on('notification', ({ processId }) => this.onNotification(processId))
     try {
       await client.connect()
-      if (this.#target.hosts.length > 1) await requirePrimary(client)
+      if (this.#target.hosts.length > 1 || this.onConnected !== undefined) await requirePrimary(client, host)
       await this.onConnected?.(client)
       return client
     } catch (error) {
@@ -210,10 +210,15 @@ function streamOf(client: Client): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream
 }
 
-/** @throws Error for a standby */
-async function requirePrimary(client: Client): Promise<void> {
+/** @throws ErrandError LEDGER_UNAVAILABLE for a standby */
+async function requirePrimary(client: Client, { host, port }: ServerHost): Promise<void> {
   const { rows } = await client.query('select pg_is_in_recovery() as standby')
-  if ((rows as [{ standby: boolean }])[0].standby) throw new Error('it is a standby, which only reads')
+  if (!(rows as [{ standby: boolean }])[0].standby) return
+  throw new ErrandError(
+    'LEDGER_UNAVAILABLE',
+    `The PostgreSQL server at ${host}:${port} is a standby, which only reads: name the primary server.`,
+    { host, port },
+  )
 }
 
 function unreachable(error: unknown, address: string, ledger: string): ErrandError {

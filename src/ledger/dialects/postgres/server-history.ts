@@ -5,7 +5,7 @@ import { ErrandError } from '../../../core/errors.ts'
 import type { TaskEvent } from '../../../entities/event.ts'
 import type { NewEvent } from '../../ledger.ts'
 
-/** Of the events that this process has written, so many are looked for on the new server. */
+/** So many events are looked for on the new server. */
 const maxRemembered = 1_000
 const maxNamed = 10
 
@@ -15,60 +15,87 @@ interface Queries {
 
 export class ServerHistory {
   readonly #ledger: string
-  #timeline: string | undefined
-  #remembered: TaskEvent[] = []
-  /** Called when another server has taken over. */
+  /** Where each connection is. */
+  readonly #timelines: { writer?: string; watch?: string } = {}
+  /** Called when the watch finds that another server has taken over. */
   onTakeover: () => void = () => {}
+  /** Events that are durable on the server, by their numbers: what this process has written or read last. */
+  readonly #remembered = new Map<number, TaskEvent>()
+  /** The highest number of an event of this process whose commit was acknowledged. */
+  #acknowledged = 0
 
   constructor(ledger: string) {
     this.#ledger = ledger
   }
 
-  /** Where commits are: the id of a transaction means something in one of them only. */
+  /** Where commits are made: the id of a transaction means something there only. */
   get timeline(): string | undefined {
-    return this.#timeline
+    return this.#timelines.writer
   }
 
-  /** The commit of these events was acknowledged. */
+  /** The commit of these events of this process was acknowledged. */
   acknowledged(events: readonly TaskEvent[]): void {
-    for (const event of events) this.#remembered.push(event)
-    if (this.#remembered.length > 2 * maxRemembered) this.#remembered = this.#remembered.slice(-maxRemembered)
+    this.#acknowledged = Math.max(this.#acknowledged, events.at(-1)?.seq ?? 0)
+    this.seen(events)
+  }
+
+  /** These events were read, of any process. */
+  seen(events: readonly TaskEvent[]): void {
+    for (const event of events) this.#remembered.set(event.seq, event)
+    for (const seq of this.#remembered.keys()) {
+      if (this.#remembered.size <= maxRemembered) break
+      this.#remembered.delete(seq)
+    }
   }
 
   /** Whether the server has an event that is later than all acknowledged ones of this process. */
   async has(connection: Queries, { taskId, type, instanceId, at }: NewEvent): Promise<boolean> {
     const { rows } = await connection.query(
       `select exists (select 1 from event where seq > $1 and task_id = $2 and type = $3 and instance_id = $4 and at = $5) as found`,
-      [this.#remembered.at(-1)?.seq ?? 0, taskId, type, instanceId, at],
+      [this.#acknowledged, taskId, type, instanceId, at],
     )
     return (rows as [{ found: boolean }])[0].found
   }
 
-  /** Looks at a new connection. @throws ErrandError LEDGER_UNAVAILABLE { lost } if the server lacks events that were acknowledged */
-  async look(connection: Queries): Promise<void> {
-    const { rows } = await connection.query('select left(pg_walfile_name(pg_current_wal_lsn()), 8) as timeline')
-    const [{ timeline }] = rows as [{ timeline: string }]
-    if (this.#timeline !== undefined && timeline !== this.#timeline) {
+  /**
+   * Looks at the server of a new connection.
+   * @throws ErrandError LEDGER_UNAVAILABLE { lost } if another one has taken over that lacks events
+   */
+  async look(connection: Queries, of: 'writer' | 'watch'): Promise<void> {
+    const timeline = await timelineOf(connection)
+    const before = this.#timelines[of]
+    if (before !== undefined && timeline !== before) {
       const lost = await this.#lostOn(connection)
       if (lost.length > 0) throw lostEvents(this.#ledger, lost)
-      this.onTakeover()
+      if (of === 'watch') this.onTakeover()
     }
-    this.#timeline = timeline
+    this.#timelines[of] = timeline
   }
 
   async #lostOn(connection: Queries): Promise<TaskEvent[]> {
-    const seqs = this.#remembered.map(({ seq }) => seq)
     const { rows } = await connection.query(
       `select event.seq, task_id, type, (select value::int8 from setting where name = 'purgedThrough') as purged
         from (select 1) as one left join event on event.seq = any($1::int8[])`,
-      [seqs],
+      [[...this.#remembered.keys()]],
     )
     const [{ purged }] = rows as [{ purged: number | null }]
     const found = new Map((rows as Array<{ seq: number; task_id: string; type: string }>).map((row) => [row.seq, row]))
-    return this.#remembered.filter(({ seq, taskId, type }) => {
+    return [...this.#remembered.values()].filter(({ seq, taskId, type }) => {
       const there = found.get(seq)
       return seq > (purged ?? 0) && (there?.task_id !== taskId || there.type !== type)
     })
+  }
+}
+
+/** Empty where the server does not say. */
+async function timelineOf(connection: Queries): Promise<string> {
+  try {
+    const { rows } = await connection.query('select left(pg_walfile_name(pg_current_wal_lsn()), 8) as timeline')
+    return (rows as [{ timeline: string }])[0].timeline
+  } catch (error) {
+    // feature_not_supported, undefined_function, insufficient_privilege: of servers that others operate
+    if (['0A000', '42883', '42501'].includes((error as { code?: string }).code ?? '')) return ''
+    throw error
   }
 }
 
@@ -77,7 +104,7 @@ function lostEvents(ledger: string, lost: readonly TaskEvent[]): ErrandError {
   const named = tasks.slice(0, maxNamed).join(', ') + (tasks.length > maxNamed ? ' and others' : '')
   return new ErrandError(
     'LEDGER_UNAVAILABLE',
-    `Another server has taken over the ledger ${ledger} without ${lost.length} events that had been acknowledged, because its replication is not synchronous. They concern ${named}. This engine has stopped; a new one goes on with what the server has.`,
+    `Another server has taken over the ledger ${ledger} without ${lost.length} events that had been committed, because its replication is not synchronous. They concern ${named}. This engine has stopped; a new one goes on with what the server has.`,
     { ledger, lost: lost.map(({ seq, type, taskId }) => ({ seq, type, taskId })) },
   )
 }

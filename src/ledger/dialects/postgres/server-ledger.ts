@@ -2,8 +2,9 @@
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { createRandomIds } from '../../../core/ids.ts'
-import type { Ledger } from '../../ledger.ts'
+import type { Ledger, Tx } from '../../ledger.ts'
 import { tablesOf } from '../../tables/tables.ts'
+import type { PostgresClient } from './client.ts'
 import { wasCommitted } from './commit-outcome.ts'
 import { postgresDialect } from './dialect.ts'
 import { locksOf, scans } from './ledger-locks.ts'
@@ -44,12 +45,14 @@ export async function openServerLedger(url: string, clock: Clock = systemClock):
   const watch = connection('watch', { statement_timeout: '10s' })
   const history = new ServerHistory(target.name)
   let ledger: PostgresLedger | undefined
-  writer.onConnected = async (client) => {
-    await history.look(client).catch((error: unknown) => {
+  const look = (of: 'writer' | 'watch') => async (client: PostgresClient) => {
+    await history.look(client, of).catch((error: unknown) => {
       if (ErrandError.isInstance(error)) ledger?.fail(error)
       throw error
     })
   }
+  writer.onConnected = look('writer')
+  watch.onConnected = look('watch')
   try {
     await Promise.all([writer, reader, watch].map((each) => each.ensure()))
     const schema = await requireUsable(writer, target.schema, target.name)
@@ -71,13 +74,36 @@ export async function openServerLedger(url: string, clock: Clock = systemClock):
       wasCommitted(writer, history, clock, sent, cause),
     )
     const runner = new Writer(writer, locks, oneByOne, { tx, history, clock, random: createRandomIds().random })
-    const parts = { writer: session, reader: new SnapshotReads(reader, tx), runner, life, history, clock, disconnect }
+    const parts = {
+      writer: session,
+      reader: new SnapshotReads(reader, remembering(tx, history)),
+      runner,
+      life,
+      history,
+      clock,
+      disconnect,
+    }
     ledger = new PostgresLedger({ name: target.name, ...parts })
     return ledger
   } catch (error) {
     await Promise.all([writer, reader, watch].map((each) => each.close()))
     if (ErrandError.isInstance(error)) throw error
     throw unusable(error, target.name)
+  }
+}
+
+/** The same reads, of which those of the feed are remembered. */
+function remembering(tx: Tx, history: ServerHistory): Tx {
+  return {
+    ...tx,
+    event: {
+      ...tx.event,
+      *after(...given) {
+        const found = yield* tx.event.after(...given)
+        history.seen(found)
+        return found
+      },
+    },
   }
 }
 

@@ -74,14 +74,22 @@ export class ServerSnapshot implements LedgerSnapshot {
   async lastNumbers(): Promise<ReadonlyMap<string, number>> {
     const { rows } = await this.#reading(() =>
       this.#session.request(`
-        select cl.relname as name, coalesce(sq.last_value, 0) as seq
-        from pg_sequences sq
-        join pg_class s on s.relname = sq.sequencename and s.relnamespace = sq.schemaname::regnamespace
+        select t.relname as name, pg_sequence_last_value(s.oid) as seq, has_sequence_privilege(s.oid, 'select') as readable
+        from pg_class s
         join pg_depend d on d.objid = s.oid and d.deptype = 'a'
-        join pg_class cl on cl.oid = d.refobjid
-        where sq.schemaname = current_schema()`),
+        join pg_class t on t.oid = d.refobjid
+        where s.relkind = 'S' and s.relnamespace = (select oid from pg_namespace where nspname = current_schema())`),
     )
-    return new Map((rows as Array<{ name: string; seq: number }>).map(({ name, seq }) => [name, Number(seq)]))
+    const found = rows as Array<{ name: string; seq: number | null; readable: boolean }>
+    const hidden = found.find(({ readable }) => !readable)
+    if (hidden !== undefined) {
+      throw new ErrandError(
+        'LEDGER_UNAVAILABLE',
+        `The role may not read the sequences of the ledger ${this.name}, by which rows are numbered. Grant it "select" on them.`,
+        { ledger: this.name, table: hidden.name },
+      )
+    }
+    return new Map(found.map(({ name, seq }) => [name, seq ?? 0]))
   }
 
   async damages(): Promise<string[]> {

@@ -29,8 +29,8 @@ export async function openServerTarget(url: ServerTarget, tables: readonly Table
   })
   try {
     await connection.ensure()
-    await requireUsable(connection, url.schema, url.name)
-    if (url.schema !== undefined) {
+    const schema = await requireUsable(connection, url.schema, url.name)
+    if (schema === undefined && url.schema !== undefined) {
       await connection.query(`create schema if not exists "${url.schema.replaceAll('"', '""')}"`)
     }
     await lock(connection, url.name)
@@ -78,19 +78,16 @@ async function prepare(connection: ServerConnection, name: string, tables: reado
     await connection.query('create table ledger_copy (version bigint not null, reference text)')
     await connection.query('insert into ledger_copy (version) values ($1)', [ledgerVersion])
     // Rows may refer to later ones.
-    await connection.query(
-      `
-      insert into ledger_copy (version, reference)
-      select $1, format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))
-      from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`,
-      [ledgerVersion],
+    const { rows } = await connection.query(
+      `select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as text
+      from pg_constraint where contype = 'f' and conrelid = any($1::text[]::regclass[])`,
+      [tables.map(({ name: table }) => `"${table}"`)],
     )
-    await connection.query(`
-      do $$ declare each record; begin
-        for each in select conrelid::regclass as of, conname from pg_constraint
-          where contype = 'f' and connamespace = current_schema()::regnamespace
-        loop execute format('alter table %s drop constraint %I', each.of, each.conname); end loop;
-      end $$`)
+    for (const key of rows as Array<{ table: string; name: string; text: string }>) {
+      const reference = `alter table ${key.table} add constraint ${key.name} ${key.text}`
+      await connection.query('insert into ledger_copy (version, reference) values ($1, $2)', [ledgerVersion, reference])
+      await connection.query(`alter table ${key.table} drop constraint ${key.name}`)
+    }
     // They keep the rows of a ledger from being changed, and those of a copy are replaced if they differ.
     for (const table of tables) await connection.query(`alter table "${table.name}" disable trigger user`)
   })
@@ -156,7 +153,7 @@ class PostgresTarget implements CopyTarget {
     await this.#inTransaction(() => drive(op, (request) => this.#session.reply(request)))
   }
 
-  async finish(lastNumbers: ReadonlyMap<string, number>): Promise<void> {
+  async finish(lastNumbers: ReadonlyMap<string, number>): Promise<undefined> {
     await this.#inTransaction(async () => {
       for (const { name, isNumbered } of this.#tables) {
         await this.#query(`alter table "${name}" enable trigger user`)

@@ -42,6 +42,8 @@ const partsOfUrl = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^/?#]*)(.*)$/i
 /** @throws ErrandError INVALID_INPUT; no message names the password */
 export function parseServerUrl(text: string): ServerTarget {
   const [, before = '', places = '', after = ''] = partsOfUrl.exec(text) ?? []
+  if (places.includes('@'))
+    throw refused('only the first of its hosts may follow a user, and "@" in a password is written %40')
   if (/^,|,,|,$/.test(places)) throw refused('one of its hosts is empty')
   const urls = places.split(',').map((place) => `${before}${place}${after}`)
   const [url] = urls.map((each) => (URL.canParse(each) ? new URL(each) : undefined)) as [URL | undefined]

@@ -1,7 +1,5 @@
 // The target of a copy in a file: a database beside the name of the ledger, which gets that name when it is complete.
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { systemClock } from '../../../core/clock.ts'
+import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { ErrandError } from '../../../core/errors.ts'
 import { type CopyTarget, quotedColumns, type RowChange } from '../../copy/copy-target.ts'
 import type { Op } from '../../ledger.ts'
@@ -13,26 +11,37 @@ import { sqliteDialect } from './dialect.ts'
 import { FileSnapshot } from './file-snapshot.ts'
 import { createInstanceLocks } from './instance-lock.ts'
 import { prepareFile } from './open-file.ts'
+import { putInPlace, requireUnused, taken } from './replace-file.ts'
 import { ledgerTriggers, triggersOf } from './table-shapes.ts'
 
 const busyTimeoutMs = 5_000
+/** Of the name of an unfinished copy. */
+const ending = '.copying'
 
 /**
  * Opens the target for the ledger that will be at `path`, or continues one.
  * @throws ErrandError LEDGER_EXISTS, LEDGER_BUSY, LEDGER_UNAVAILABLE
  */
-export function openFileTarget(path: string, { replace }: { replace: boolean }): CopyTarget {
+export function openFileTarget(given: string, { replace }: { replace: boolean }): CopyTarget {
+  if (given.endsWith(ending)) {
+    throw new ErrandError('INVALID_INPUT', `${given} is the name of an unfinished copy: leave out "${ending}".`, {
+      path: given,
+    })
+  }
+  const path = existsSync(given) ? realpathSync(given) : given
   if (existsSync(path)) {
     if (!replace) throw taken(path)
     requireUnused(path)
   }
-  const file = `${path}.copying`
+  const file = path + ending
   const locks = createInstanceLocks(file)
   if (locks.lifeOf('lock') === 'alive') {
     throw new ErrandError('LEDGER_BUSY', `Another copy to ${path} is being made. Wait until it is done.`, {
       ledger: path,
     })
   }
+  // The copy was complete and had its name: only the removal of this one was missing.
+  if (existsSync(file) && statSync(file).nlink > 1) rmSync(file)
   prepareFile(file)
   locks.release('lock')
   locks.hold('lock')
@@ -129,7 +138,7 @@ class FileTarget implements CopyTarget {
     })
   }
 
-  async finish(lastNumbers: ReadonlyMap<string, number>): Promise<void> {
+  async finish(lastNumbers: ReadonlyMap<string, number>): Promise<string | undefined> {
     const connection = this.#connection
     this.#inTransaction(() => {
       for (const [table, last] of lastNumbers) {
@@ -140,32 +149,26 @@ class FileTarget implements CopyTarget {
       for (const { sql } of ledgerTriggers()) connection.execute(sql)
       connection.pragma(`application_id = ${applicationId}`)
     })
-    // All pages go to the file, which is then flushed; SQLite removes the log with the last connection.
-    connection.pragma('synchronous = full')
-    connection.pragma('fullfsync = on')
-    connection.pragma('wal_checkpoint(truncate)')
+    this.#toOneFile()
     connection.close()
-    this.#takeName()
+    return putInPlace(connection.path, this.name, { replace: this.#replace })
   }
 
-  /** Whatever happens in between, each ledger is there under one of its names. */
-  #takeName(): void {
-    const { name } = this
-    const { path } = this.#connection
-    if (existsSync(name)) {
-      if (!this.#replace) throw taken(name)
-      requireUnused(name)
-      setAside(name)
-    }
+  /** Without a log, the file can be renamed, and read from a disk that cannot be written. An engine begins a new log. */
+  #toOneFile(): void {
+    const connection = this.#connection
     try {
-      linkSync(path, name)
-      rmSync(path)
+      connection.pragma('synchronous = full')
+      connection.pragma('fullfsync = on')
+      if (connection.pragma('journal_mode = delete') === 'delete') return
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw taken(name)
-      // A file system without links.
-      renameSync(path, name)
+      if (!isBusy(error)) throw unwritable(error, connection.path)
     }
-    flushName(name)
+    throw new ErrandError(
+      'LEDGER_BUSY',
+      `The copy ${connection.path} is complete, but another process has it open. Close it there, then copy again.`,
+      { path: connection.path },
+    )
   }
 
   async close(): Promise<void> {
@@ -214,50 +217,4 @@ function unwritable(error: unknown, path: string): unknown {
     { path, sqlite: code },
     error,
   )
-}
-
-function taken(path: string): ErrandError {
-  return new ErrandError(
-    'LEDGER_EXISTS',
-    `${path} exists already, and a copy replaces nothing. Name another file, or use "errand ledger restore".`,
-    { path },
-  )
-}
-
-/** @throws ErrandError LEDGER_BUSY while another process has the ledger open */
-function requireUnused(path: string): void {
-  let connection: Connection | undefined
-  try {
-    connection = connect(path, { busyTimeoutMs: 0, mustExist: true })
-    // This mode needs all other connections to be closed. It moves the log into the file, so that the ledger is one file.
-    if (connection.pragma('journal_mode = delete') !== 'wal') return
-  } catch (error) {
-    // A damaged ledger is a good reason to restore it.
-    if (!isBusy(error)) return
-  } finally {
-    connection?.close()
-  }
-  throw new ErrandError(
-    'LEDGER_BUSY',
-    `The ledger ${path} is open in another process, so it cannot be replaced. Stop its engines, and close what reads it.`,
-    { ledger: path },
-  )
-}
-
-/** Keeps a ledger that is replaced, with the time of its end in its name. */
-function setAside(path: string): void {
-  const at = new Date(systemClock.now()).toISOString().replaceAll(':', '-')
-  for (const part of ['-wal', '-shm', '']) {
-    if (existsSync(`${path}${part}`)) renameSync(`${path}${part}`, `${path}.replaced-${at}${part}`)
-  }
-}
-
-/** Makes the name of a file durable. */
-function flushName(path: string): void {
-  const folder = openSync(dirname(path), 'r')
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
-  }
 }

@@ -109,7 +109,7 @@ async function copyWithProgress(
   }
 }
 
-function summaryOf({ from, to, rows, tables, engines, isContinued, written }: CopiedLedger): string[] {
+function summaryOf({ from, to, rows, tables, engines, isContinued, written, replaced }: CopiedLedger): string[] {
   const tasks = tables['task'] ?? 0
   const what = `${counted(tasks, 'task')} (${counted(rows, 'row')} in all)`
   const part = isContinued
@@ -117,6 +117,7 @@ function summaryOf({ from, to, rows, tables, engines, isContinued, written }: Co
     : ''
   return [
     `Copied ${what} from ${from} to ${to}, and compared all rows.${part}`,
+    ...(replaced === null ? [] : [`The ledger that was there is now ${replaced}.`]),
     ...(engines === 0
       ? []
       : [
