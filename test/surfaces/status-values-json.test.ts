@@ -20,6 +20,7 @@ const others: Record<string, string> = {
   board: 'words of the s07 task board',
   hook: 'the board again, for coding agents',
   trust: 'says only which ledger is trusted',
+  ledger: 'copies and checks rows, and prints no task',
   init: 'writes files and prints their names',
   completion: 'prints a script for a shell',
   ask: 'prints the same events as `run`',
