@@ -320,7 +320,8 @@ export const purging: Theme = ({ describe, proves, expect }) => {
         const seq = yield* inserted(tx, taskRow({ id: 'new' }))
         return { task: seq, event: yield* appended(tx, eventRow({ taskId: 'new' })) }
       })
-      expect([task, event]).toEqual([2, 2])
+      // A server may leave numbers out.
+      expect([task > 1, event > 1]).toEqual([true, true])
     })
   })
 }
