@@ -5,7 +5,7 @@ import { ErrandError } from '../../../core/errors.ts'
 import type { TaskEvent } from '../../../entities/event.ts'
 import type { NewEvent } from '../../ledger.ts'
 
-/** So many events are looked for on the new server. */
+/** The events with so many of the latest numbers are looked for on the new server. */
 const maxRemembered = 1_000
 const maxNamed = 10
 
@@ -21,6 +21,7 @@ export class ServerHistory {
   onTakeover: () => void = () => {}
   /** Events that are durable on the server, by their numbers: what this process has written or read last. */
   readonly #remembered = new Map<number, TaskEvent>()
+  #latest = 0
   /** The highest number of an event of this process whose commit was acknowledged. */
   #acknowledged = 0
 
@@ -39,12 +40,15 @@ export class ServerHistory {
     this.seen(events)
   }
 
-  /** These events were read, of any process. */
+  /** These events were read, of any process. The latest are remembered: a reader of the past does not displace them. */
   seen(events: readonly TaskEvent[]): void {
-    for (const event of events) this.#remembered.set(event.seq, event)
+    for (const event of events) {
+      this.#latest = Math.max(this.#latest, event.seq)
+      if (event.seq > this.#latest - maxRemembered) this.#remembered.set(event.seq, event)
+    }
+    if (this.#remembered.size <= 2 * maxRemembered) return
     for (const seq of this.#remembered.keys()) {
-      if (this.#remembered.size <= maxRemembered) break
-      this.#remembered.delete(seq)
+      if (seq <= this.#latest - maxRemembered) this.#remembered.delete(seq)
     }
   }
 

@@ -36,7 +36,14 @@ export function openFileSnapshot(path: string): LedgerSnapshot {
   }
 }
 
-/** The rows of a table in the snapshot of a connection, after a key. */
+/** Runs work in the transaction of a connection. */
+export function runToEnd<R>(connection: Connection, op: Op<R>): R {
+  let next = op.next()
+  while (!next.done) next = op.next(answered(next.value as Asked, (request) => connection.run(request)))
+  return next.value
+}
+
+/** What a connection with an open transaction sees. */
 export class FileSnapshot implements LedgerSnapshot {
   readonly name: string
   readonly dialect = sqliteDialect
@@ -48,11 +55,7 @@ export class FileSnapshot implements LedgerSnapshot {
   }
 
   async run<R>(op: Op<R>): Promise<R> {
-    return this.#reading(() => {
-      let next = op.next()
-      while (!next.done) next = op.next(answered(next.value as Asked, (request) => this.#connection.run(request)))
-      return next.value
-    })
+    return this.#reading(() => runToEnd(this.#connection, op))
   }
 
   async *batches({ name, columns, key }: TableShape): AsyncGenerator<StoredRow[]> {

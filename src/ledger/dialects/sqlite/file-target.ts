@@ -5,10 +5,9 @@ import { type CopyTarget, quotedColumns, type RowChange } from '../../copy/copy-
 import type { Op } from '../../ledger.ts'
 import { applicationId, ledgerVersion, migrationTexts, unfinishedCopyId } from '../../migrations/migrations.ts'
 import type { LedgerSnapshot, StoredRow, TableShape } from '../../snapshot.ts'
-import { type Asked, answered } from '../../statement.ts'
 import { type Connection, connect, isBusy, sqliteCode, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
-import { FileSnapshot } from './file-snapshot.ts'
+import { FileSnapshot, runToEnd } from './file-snapshot.ts'
 import { createInstanceLocks } from './instance-lock.ts'
 import { prepareFile } from './open-file.ts'
 import { putInPlace, requireUnused, taken } from './replace-file.ts'
@@ -132,10 +131,7 @@ class FileTarget implements CopyTarget {
   }
 
   async run(op: Op<unknown>): Promise<void> {
-    this.#inTransaction(() => {
-      let next = op.next()
-      while (!next.done) next = op.next(answered(next.value as Asked, (request) => this.#connection.run(request)))
-    })
+    this.#inTransaction(() => void runToEnd(this.#connection, op))
   }
 
   async finish(lastNumbers: ReadonlyMap<string, number>): Promise<string | undefined> {

@@ -1,0 +1,36 @@
+// What an engine remembers of the events on a server, and misses on the one that takes over.
+import { expect, it } from 'vitest'
+import type { TaskEvent } from '../../src/entities/event.ts'
+import { ServerHistory } from '../../src/ledger/dialects/postgres/server-history.ts'
+
+const event = (seq: number) => ({ seq, type: 'task.created', taskId: `task-${seq}` }) as unknown as TaskEvent
+
+/** A server with the events up to a number. */
+const server = (timeline: string, last: number, purged: number | null = null) => ({
+  query: async (sql: string, parameters: unknown[] = []) => {
+    if (sql.includes('timeline')) return { rows: [{ timeline }] }
+    const found = (parameters[0] as number[]).filter((seq) => seq <= last && seq > (purged ?? 0))
+    const rows = found.map((seq) => ({ seq, type: 'task.created', task_id: `task-${seq}`, purged }))
+    return { rows: rows.length > 0 ? rows : [{ seq: null, purged }] }
+  },
+})
+
+it('a server that takes over without the latest events is refused, also after a reader has read all of the past', async () => {
+  const history = new ServerHistory('work')
+  await history.look(server('1', 5_000), 'writer')
+  history.acknowledged([event(4_999), event(5_000)])
+  history.seen(Array.from({ length: 4_900 }, (_, at) => event(at + 1)))
+  await expect(history.look(server('2', 4_999), 'writer')).rejects.toMatchObject({
+    code: 'LEDGER_UNAVAILABLE',
+    details: { lost: [{ seq: 5_000, taskId: 'task-5000' }] },
+  })
+})
+
+it('events that were purged, and those of the same server, are not missed', async () => {
+  const history = new ServerHistory('work')
+  await history.look(server('1', 20), 'watch')
+  history.acknowledged([event(10), event(20)])
+  await history.look(server('1', 5), 'watch')
+  await history.look(server('2', 20, 15), 'watch')
+  expect(history.timeline).toBeUndefined()
+})
