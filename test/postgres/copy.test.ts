@@ -5,7 +5,7 @@ import { copyLedger } from '../../src/ledger/copy/copy-ledger.ts'
 import { ledgerFile, openEngine } from '../engine/world.ts'
 import { executors, fillLedger, rowsOfFile, rowsOfServer } from '../ledger/copy/filled-ledger.ts'
 import { copyUntil } from '../ledger/copy/killed-copy.ts'
-import { createDatabase, type TestServer, testServer } from './server.ts'
+import { createDatabase, type TestServer, testServer, withSchema } from './server.ts'
 
 const server = (await testServer()) as TestServer
 
@@ -51,7 +51,7 @@ describe.skipIf(server === undefined)('a copy between a file and a server', () =
 
   it('leaves the tables of other programs as they are, also in a schema with an odd name', async () => {
     const from = ledgerFile()
-    const url = `${await createDatabase(server)}?schema=My-Work`
+    const url = withSchema(await createDatabase(server), 'My-Work')
     await fillLedger(from)
     const client = new pg.Client({ connectionString: url.replace(/\?.*/, '') })
     await client.connect()

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { ledgerVersion } from '../../src/ledger/migrations/migrations.ts'
 import { openLedger, taskRow } from '../../src/testing/index.ts'
 import { programOf } from '../programs.ts'
-import { createDatabase, type TestServer, testServer } from './server.ts'
+import { createDatabase, type TestServer, testServer, withSchema } from './server.ts'
 
 const server = (await testServer()) as TestServer
 const opener = programOf(import.meta.dirname, 'opening-process.ts')
@@ -44,7 +44,7 @@ describe.skipIf(server === undefined)('a ledger on a PostgreSQL server', () => {
       expect((await ledger.read((tx) => tx.task.list({}, 9))).map(({ id }) => id)).toEqual([`task-${n}`])
       await ledger.close()
     }
-    expect(ledgers[0]?.name).toMatch(/\?schema=one$/)
+    expect(ledgers[0]?.name).toMatch(/[?&]schema=one$/)
   })
 
   it('is refused for a role that may not create it, with what would help, and opened for it once it exists', async () => {
@@ -67,6 +67,46 @@ describe.skipIf(server === undefined)('a ledger on a PostgreSQL server', () => {
     await ledger.close()
   })
 
+  it('is refused for a role that lacks a right in one of its tables, with the statements that grant it', async () => {
+    const url = await createDatabase(server)
+    const role = `worker_${process.pid}_${Math.random().toString(36).slice(2)}`
+    await (await openLedger(url)).close()
+    await withClient(url, async (client) => {
+      await client.query(`create role ${role} login`)
+      await client.query('create table of_another_program (id integer)')
+      await client.query(`grant select, insert, update, delete on all tables in schema public to ${role}`)
+      await client.query(`revoke all on of_another_program from ${role}`)
+    })
+    const asRole = new URL(url)
+    asRole.username = role
+    await expect(openLedger(asRole.href)).rejects.toThrow(
+      /lacks rights \(usage\) on .*event_seq_seq.*grant usage on all sequences in schema "public" to "worker_/,
+    )
+    await withClient(url, async (client) => {
+      await client.query(`grant usage on all sequences in schema public to ${role}`)
+      await client.query(`revoke delete on purging from ${role}`)
+    })
+    await expect(openLedger(asRole.href)).rejects.toThrow(/lacks rights \(delete\) on purging/)
+    await withClient(url, (client) => client.query(`grant delete on purging to ${role}`))
+    await (await openLedger(asRole.href)).close()
+  })
+
+  it('is refused where the server may lose what it has acknowledged, or the rules of the tables are off', async () => {
+    const url = await createDatabase(server)
+    const strict = new URL(url)
+    strict.searchParams.delete('durability')
+    await expect(openLedger(strict.href)).rejects.toMatchObject({
+      code: 'LEDGER_UNAVAILABLE',
+      message: expect.stringMatching(/fsync and full_page_writes are off.*\?durability=relaxed/),
+    })
+    await withClient(url, (client) =>
+      client.query(
+        `do $$ begin execute format('alter database %I set session_replication_role = replica', current_database()); end $$`,
+      ),
+    )
+    await expect(openLedger(url)).rejects.toThrow(/session_replication_role is "replica" for this role/)
+  })
+
   it('is refused in a database of another encoding, and on a server that does not know the database', async () => {
     const url = await createDatabase(server)
     const latin = `latin_${process.pid}_${Math.random().toString(36).slice(2)}`
@@ -80,9 +120,3 @@ describe.skipIf(server === undefined)('a ledger on a PostgreSQL server', () => {
     await expect(openLedger(other.href)).rejects.toThrow(/Create the database/)
   })
 })
-
-function withSchema(url: string, schema: string): string {
-  const named = new URL(url)
-  named.searchParams.set('schema', schema)
-  return named.href
-}

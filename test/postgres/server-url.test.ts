@@ -12,6 +12,8 @@ it('a URL of a server is its address, and is shown without its password', () => 
     password: 'p@ss word',
     database: 'work',
     schema: 'errand',
+    pools: undefined,
+    durability: 'strict',
     tls: 'off',
   })
   expect(shownLedger(url)).toBe('postgres://ann@127.0.0.1:5433/work?schema=errand')
@@ -29,6 +31,20 @@ it('a URL may name several servers, of which one is in use', () => {
   ])
   expect(name).toBe('postgres://ann@localhost,[::1]:5433,db:5434/work?schema=x')
   expect({ tls, schema }).toEqual({ tls: 'verify', schema: 'x' })
+})
+
+it('a URL may name a connection pool, and the servers behind it', () => {
+  const { hosts, pools, name, tls } = parseServerUrl(
+    'postgres://ann:secret@localhost:6432/work?direct=127.0.0.1:5433,[::1]',
+  )
+  expect(pools).toEqual([{ host: 'localhost', port: 6432 }])
+  expect(hosts).toEqual([
+    { host: '127.0.0.1', port: 5433 },
+    { host: '::1', port: 5432 },
+  ])
+  expect(name).toBe('postgres://ann@localhost:6432/work?direct=127.0.0.1:5433,[::1]')
+  expect(tls).toBe('off')
+  expect(parseServerUrl('postgres://localhost:6432/work?direct=db').tls).toBe('verify')
 })
 
 it.each([
@@ -52,6 +68,12 @@ it.each([
   ['postgres://ann:secret@a,,b/db', /one of its hosts is empty/],
   ['postgres://ann:secret@a,ann:secret@b/db', /only the first of its hosts may follow a user/],
   ['postgres://ann:secret@localhost,db/db?sslmode=disable', /db is another host/],
+  ['postgres://ann:secret@localhost/db?direct=a,,b', /hosts of its option "direct" is empty/],
+  ['postgres://ann:secret@localhost/db?direct=postgres:%2F%2Fann:secret@a', /"direct" is not a list like/],
+  ['postgres://ann:secret@localhost/db?direct=ann:secret@a', /"direct" is not a list like/],
+  ['postgres://ann:secret@localhost/db?direct=a:port', /"direct" is not a list like/],
+  ['postgres://ann:secret@localhost/db?direct=db&sslmode=disable', /db is another host/],
+  ['postgres://ann:secret@localhost/db?durability=some', /"durability" is not valid/],
   ['postgres://ann:secret@localhost,b:port/db', /not a URL like/],
   ['postgres://ann:secret@localhost:port/db', /not a URL like/],
 ])('openLedger refuses %s before it connects, and repeats no password', async (url, why) => {

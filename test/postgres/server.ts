@@ -53,6 +53,13 @@ export async function createDatabase(server: TestServer, copied?: string): Promi
   return url.href
 }
 
+/** The URL of a ledger in a schema of its own. */
+export function withSchema(url: string, schema: string): string {
+  const named = new URL(url)
+  named.searchParams.set('schema', schema)
+  return named.href
+}
+
 /** The folder of `initdb` and `postgres`. */
 function foundPrograms(): string | undefined {
   const packaged = '/usr/lib/postgresql'
@@ -67,6 +74,14 @@ function foundPrograms(): string | undefined {
 }
 
 function installed(): string {
+  install('postgresql', '15 or newer')
+  const programs = foundPrograms()
+  if (programs === undefined) throw new Error('apt-get installed the package postgresql, but no initdb was found.')
+  return programs
+}
+
+/** A package of Debian. */
+export function install(name: string, version = ''): void {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const options: ExecFileSyncOptions = { env, stdio: ['ignore', 'ignore', 'inherit'] }
   const sudo = process.getuid?.() === 0 ? [] : ['sudo', '-n']
@@ -76,19 +91,16 @@ function installed(): string {
   }
   try {
     run('apt-get', 'update', '-q')
-    run('apt-get', 'install', '-y', '-q', '--no-install-recommends', 'postgresql')
+    run('apt-get', 'install', '-y', '-q', '--no-install-recommends', name)
   } catch (error) {
-    throw new Error('apt-get could not install postgresql. Install it, or name a server: ERRAND_PG_URL=postgres://…', {
+    throw new Error(`apt-get could not install ${name}. Install it${version === '' ? '' : ` (${version})`}.`, {
       cause: error,
     })
   }
-  const programs = foundPrograms()
-  if (programs === undefined) throw new Error('apt-get installed the package postgresql, but no initdb was found.')
-  return programs
 }
 
 /** The server refuses to run as root: then it gets a user of its own. */
-function serverUser(): { uid?: number; gid?: number } {
+export function serverUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const idOf = (flag: string, name: string) => Number(execFileSync('id', [flag, name], { stdio: 'pipe' }))
   const name = 'postgres'
@@ -137,7 +149,7 @@ async function launched(
   given: Record<string, string>,
 ): Promise<TestServer> {
   const port = await freePort()
-  const settings = {
+  const settings: Record<string, string> & { fsync?: string } = {
     unix_socket_directories: '',
     port: String(port),
     max_connections: '200',
@@ -149,7 +161,8 @@ async function launched(
   const untilInputEnds = '"$@" </dev/null & server=$!; cat >/dev/null; kill -QUIT $server; wait $server'
   const command = ['-c', untilInputEnds, 'sh', join(programs, 'postgres'), '-D', data, ...set]
   const child = spawn('sh', command, { ...asUser, stdio: ['pipe', 'ignore', 'ignore'] })
-  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  const accepted = settings.fsync === 'off' ? '?durability=relaxed' : ''
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres${accepted}`
   try {
     await accepting(url, child)
   } catch (error) {
@@ -202,7 +215,7 @@ function offerEncryption(data: string, asUser: ExecFileSyncOptions): void {
 }
 
 /** Resolves when the server accepts a connection: it says so nowhere else. */
-async function accepting(url: string, child: ChildProcess): Promise<void> {
+export async function accepting(url: string, child: ChildProcess): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const client = new pg.Client({ connectionString: url })
     client.on('error', () => {})
@@ -216,7 +229,7 @@ async function accepting(url: string, child: ChildProcess): Promise<void> {
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const { port } = probe.address() as { port: number }

@@ -24,5 +24,10 @@ export interface Spelling {
 export interface Migration {
   /** What it does, in a few words; shown when it fails. */
   readonly name: string
+  /**
+   * Engines that do not know it may go on beside those that do: it only adds tables, indexes, and columns with a default, and no rule for
+   * what others write. Default false.
+   */
+  readonly isAdditive?: boolean
   statements(spelling: Spelling): Compilable[]
 }

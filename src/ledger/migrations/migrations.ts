@@ -40,7 +40,17 @@ export const migrations: readonly Migration[] = [
 
 export const ledgerVersion = migrations.length
 
-/** @throws ErrandError LEDGER_NEWER */
+/** The oldest version of engines that may work with a ledger of this version: later migrations are additive. */
+export const usableFrom = oldestUsable(migrations)
+
+export function oldestUsable(all: ReadonlyArray<Pick<Migration, 'isAdditive'>>): number {
+  return all.findLastIndex(({ isAdditive = false }) => !isAdditive) + 1
+}
+
+/**
+ * @param version the oldest version of engines that may use the ledger
+ * @throws ErrandError LEDGER_NEWER
+ */
 export function requireKnownVersion(version: number, name: string, details: object): void {
   if (version <= ledgerVersion) return
   const message = `The ledger ${name} has version ${version}; this version of errand supports ledgers up to version ${ledgerVersion}. Update errand.`

@@ -24,9 +24,9 @@ export class StatementFailed extends Error {
     return new StatementFailed(Object.assign(new Error(message), { code: '55P03' }))
   }
 
-  /** The server did not answer, or has ended the session. */
+  /** The server did not answer, has ended the session, or is a standby, to which a pool leads until it has noticed a failover. */
   get isLost(): boolean {
-    return this.sqlState === undefined || /^(?:08|57P|25P03)/.test(this.sqlState)
+    return this.sqlState === undefined || /^(?:08|57P|25P03|25006)/.test(this.sqlState)
   }
 
   /** The server rolled back for another session; the same transaction may be run again. */

@@ -3,6 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { rest } from '../../../core/signals.ts'
 import { CommitFailed } from '../../group-commit.ts'
 import type { NewEvent } from '../../ledger.ts'
+import type { Begun } from './ledger-locks.ts'
 import type { ServerConnection } from './server-connection.ts'
 import type { ServerHistory } from './server-history.ts'
 
@@ -10,26 +11,27 @@ import type { ServerHistory } from './server-history.ts'
 const askedForMs = 10_000
 const askAgainMs = 50
 
-/** What identifies a transaction. */
-export interface Sent {
-  readonly xid: string
+/** A transaction whose commit was sent. */
+export interface Sent extends Begun {
   /** An event that it appended, if there is one: another server that has taken over gives the ids of transactions anew. */
   readonly event: NewEvent | undefined
 }
 
+/** Whether a transaction was committed. @throws CommitFailed if it stays unknown */
+export type OutcomeSource = (sent: Sent, cause: unknown) => Promise<boolean>
+
 /**
- * Connects again. False: the transaction has left nothing.
+ * Asks through a connection that looks at each server that it connects to. False: the transaction has left nothing.
  * @throws CommitFailed if no server knows it in time, or if another one has taken over and the transaction had no event
  */
 export async function wasCommitted(
   connection: ServerConnection,
   history: ServerHistory,
   clock: Clock,
-  { xid, event }: Sent,
+  { xid, timeline, event }: Sent,
   cause: unknown,
 ): Promise<boolean> {
   let why = cause
-  const { timeline } = history
   const until = clock.now() + askedForMs
   while (clock.now() < until) {
     try {

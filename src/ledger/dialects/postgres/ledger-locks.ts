@@ -2,13 +2,16 @@
 // keys of tasks; rows of tasks; and the sequence of events, in the statement that numbers them, so that the order of their numbers is that of the
 // commits. Each flight takes its locks in this order. Groups that meet because they took them in different flights take all of them in the first
 // flight of their next attempt.
-import { applicationId, ledgerVersion, requireKnownVersion } from '../../migrations/migrations.ts'
+
+import { LedgerBusy } from '../../group-commit.ts'
+import { applicationId, requireKnownVersion } from '../../migrations/migrations.ts'
 import type { PostgresClient } from './client.ts'
+import { currentTimeline } from './server-history.ts'
 
 type Statement = readonly [sql: string, parameters: unknown[]]
 
 export interface LedgerLocks {
-  /** Begins a transaction behind the shared gate. One message to the server; its last rows are for `xidOf`. */
+  /** Begins a transaction behind the shared gate. One message to the server; its last rows are for `begun`. */
   readonly beginShared: string
   readonly gateAlone: Statement
   readonly limits: Statement
@@ -20,28 +23,43 @@ export interface LedgerLocks {
   /** Numbers events under the lock of the sequence. */
   readonly append: string
   appendParameters(rows: string): unknown[]
-  /** What a transaction behind the exclusive gate reads first, for `xidOf`. It allows all ways to read whole tables. */
+  /** What a transaction behind the exclusive gate reads first, for `begun`. It allows all ways to read whole tables. */
   readonly begunAlone: string
+  /**
+   * What a transaction has read first.
+   * @throws ErrandError LEDGER_NEWER when the ledger was migrated by a newer engine
+   * @throws LedgerBusy on a server that has taken over from another one and has not been looked at
+   */
+  begun(rows: readonly unknown[]): Begun
 }
 
-/** The id of a transaction. @throws ErrandError LEDGER_NEWER when the ledger was migrated by a newer engine */
-export function xidOf(rows: readonly unknown[]): string {
-  const [{ xid, version }] = rows as [{ xid: string; version: number }]
-  if (version !== ledgerVersion) requireKnownVersion(Number(version), 'in use', {})
-  return xid
+/** A transaction, and the server on which it has begun: another one gives its id anew. */
+export interface Begun {
+  readonly xid: string
+  readonly timeline: string
 }
 
-/** Advisory locks belong to a database, which may hold several ledgers: their numbers depend on the schema. */
-export async function locksOf(client: PostgresClient): Promise<LedgerLocks> {
+/** The texts that begin the transactions of steps. The session's defaults may be others. */
+export const beginSteps = 'begin isolation level read committed read write'
+
+/**
+ * Advisory locks belong to a database, which may hold several ledgers: their numbers depend on the schema.
+ * @param history absent where no other server can take over
+ */
+export async function locksOf(
+  client: PostgresClient,
+  history?: { readonly timeline: string | undefined },
+): Promise<LedgerLocks> {
   const { rows } = await client.query(`
     select hashtext(current_schema() || '/gate') as gate, hashtext(current_schema() || '/limits') as limits,
       hashtext(current_schema() || '/sequence') as sequence, current_schema() as schema`)
   const [{ gate, limits, sequence, schema }] = rows as [
     { gate: number; limits: number; sequence: number; schema: string },
   ]
+  const begunOn = `${begun}, ${history?.timeline ? currentTimeline : `''`} as timeline`
   const take = 'select pg_advisory_xact_lock($1::int4, $2::int4)'
   return {
-    beginShared: `begin; select pg_advisory_xact_lock_shared(${applicationId}, ${gate}); ${begun}`,
+    beginShared: `${beginSteps}; select pg_advisory_xact_lock_shared(${applicationId}, ${gate}); ${begunOn}`,
     gateAlone: [take, [applicationId, gate]],
     limits: [take, [applicationId, limits]],
     keys: (keys) => [`select pg_advisory_xact_lock($1::int4, h) from ${hashes}`, [keyLocks, `${schema}/`, keys]],
@@ -56,7 +74,14 @@ export async function locksOf(client: PostgresClient): Promise<LedgerLocks> {
       select e.type, e.task_id, e.at, e.instance_id, e.data
       from numbering, json_populate_recordset(null::event, $1::json) as e returning seq`,
     appendParameters: (events) => [events, applicationId, sequence],
-    begunAlone: `${begun}, ${scans.map((scan) => `set_config('${scan}', 'on', true)`).join(', ')}`,
+    begunAlone: `${begunOn}, ${scans.map((scan) => `set_config('${scan}', 'on', true)`).join(', ')}`,
+    begun(rows) {
+      const [{ xid, timeline, usable_from }] = rows as [Begun & { usable_from: number }]
+      requireKnownVersion(Number(usable_from), 'in use', {})
+      if (timeline !== (history?.timeline ?? ''))
+        throw new LedgerBusy(0, new Error('another server has taken over, and what it has is not known yet'))
+      return { xid, timeline }
+    },
   }
 }
 
@@ -64,7 +89,7 @@ const hashes = '(select distinct hashtext($2 || k) as h from unnest($3::text[]) 
 
 const keyLocks = applicationId + 3
 
-const begun = 'select pg_current_xact_id()::text as xid, (select version from ledger_version) as version'
+const begun = 'select pg_current_xact_id()::text as xid, (select usable_from from ledger_version) as usable_from'
 
 /** The ways to read tables that are off for steps that read rows by their keys: on an empty ledger they look best, and stay planned. */
 export const scans = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin'] as const

@@ -7,6 +7,7 @@ import {
   migrationTexts,
   requireKnownVersion,
   unfinishedCopy,
+  usableFrom,
 } from '../../migrations/migrations.ts'
 import type { PostgresClient } from './client.ts'
 import { postgresDialect } from './dialect.ts'
@@ -24,7 +25,7 @@ export async function migrate(
   name: string,
   options: { createsSchema?: string | undefined } = {},
 ): Promise<void> {
-  if ((await storedVersion(client)) === ledgerVersion) return
+  if (isCurrent(await storedVersion(client))) return
   await client.query('begin')
   try {
     // A migration takes as long as its tables are large, and others wait for it.
@@ -38,11 +39,11 @@ export async function migrate(
     // Engines of the version before pause.
     const [sql, keys] = (await locksOf(client)).gateAlone
     await client.query(sql, keys)
-    const version = await versionOf(client, name)
-    for (const text of migrationTexts(postgresDialect, version)) await client.query(text)
-    if (version === 0) await client.query('create table ledger_version (version bigint not null)')
-    await client.query('delete from ledger_version')
-    await client.query('insert into ledger_version (version) values ($1)', [ledgerVersion])
+    const stored = await foundVersion(client, name)
+    if (!isCurrent(stored)) {
+      for (const text of migrationTexts(postgresDialect, stored?.version ?? 0)) await client.query(text)
+      await storeVersion(client)
+    }
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
@@ -66,23 +67,43 @@ interface TablesFound {
   copying: boolean
 }
 
-/** Undefined without a ledger. Most opens find a migrated one, and wait for no other. */
-export async function storedVersion(client: PostgresClient): Promise<number | undefined> {
-  if (!(await tablesFound(client)).ours) return undefined
-  const [stored] = (await client.query('select version from ledger_version')).rows as [{ version: number }]
-  return Number(stored.version)
+export interface StoredVersion {
+  version: number
+  /** The oldest version of engines that may use the ledger; ledgers of early versions do not store it. */
+  usable_from?: number
 }
 
-async function versionOf(client: PostgresClient, name: string): Promise<number> {
-  const found = await tablesFound(client)
-  if (!found.ours) {
+/** Undefined without a ledger. Most opens find a migrated one, and wait for no other. */
+export async function storedVersion(client: PostgresClient): Promise<StoredVersion | undefined> {
+  if (!(await tablesFound(client)).ours) return undefined
+  const { rows } = await client.query('select to_jsonb(ledger_version) as stored from ledger_version')
+  return (rows as [{ stored: StoredVersion }])[0].stored
+}
+
+/** Records that the tables are those of the current version. */
+export async function storeVersion(client: PostgresClient): Promise<void> {
+  await client.query('create table if not exists ledger_version (version bigint not null)')
+  await client.query('alter table ledger_version add column if not exists usable_from bigint')
+  await client.query('delete from ledger_version')
+  await client.query('insert into ledger_version (version, usable_from) values ($1, $2)', [ledgerVersion, usableFrom])
+}
+
+/** Whether this engine may use the ledger as it is. */
+function isCurrent(stored: StoredVersion | undefined): boolean {
+  if (stored?.usable_from === undefined) return false
+  return stored.version >= ledgerVersion && stored.usable_from <= ledgerVersion
+}
+
+async function foundVersion(client: PostgresClient, name: string): Promise<StoredVersion | undefined> {
+  const stored = await storedVersion(client)
+  if (stored === undefined) {
+    const found = await tablesFound(client)
     if (found.copying) throw unfinishedCopy(name)
     if (found.taken) throw foreignTables(name)
-    return 0
+    return undefined
   }
-  const [stored] = (await client.query('select version from ledger_version')).rows as [{ version: number }]
-  requireKnownVersion(Number(stored.version), name, { name })
-  return Number(stored.version)
+  requireKnownVersion(stored.usable_from ?? stored.version, name, { name })
+  return stored
 }
 
 export function foreignTables(name: string): ErrandError {

@@ -12,12 +12,9 @@ import {
 } from '../../group-commit.ts'
 import type { Step, Tx } from '../../ledger.ts'
 import { StatementFailed } from './client.ts'
-import type { Sent } from './commit-outcome.ts'
-import { type LedgerLocks, xidOf } from './ledger-locks.ts'
+import type { OutcomeSource } from './commit-outcome.ts'
+import { type Begun, beginSteps, type LedgerLocks } from './ledger-locks.ts'
 import { drive, type Session } from './session.ts'
-
-/** Whether a transaction was committed. @throws CommitFailed if it stays unknown */
-type OutcomeSource = (sent: Sent, cause: unknown) => Promise<boolean>
 
 export class OneByOne implements GroupRunner {
   readonly #session: Session
@@ -38,12 +35,12 @@ export class OneByOne implements GroupRunner {
     const session = this.#session
     const events = new AppendedEvents()
     const outcomes: StepOutcome[] = []
-    let xid = ''
+    let begun: Begun
     try {
-      await session.begin('begin')
+      await session.begin(beginSteps)
       await session.request(...this.#locks.gateAlone)
       const { rows } = await session.request(this.#locks.begunAlone)
-      xid = xidOf(rows)
+      begun = this.#locks.begun(rows)
       for (const { step } of group) outcomes.push(await this.#runStep(step, events))
     } catch (error) {
       await session.rollback()
@@ -54,7 +51,7 @@ export class OneByOne implements GroupRunner {
     } catch (error) {
       await session.rollback()
       if (this.#wasCommitted === undefined) throw new CommitFailed((error as Error).message, { cause: error })
-      if (!(await this.#wasCommitted({ xid, event: events.first }, error))) throw new LedgerBusy(0, error)
+      if (!(await this.#wasCommitted({ ...begun, event: events.first }, error))) throw new LedgerBusy(0, error)
       return { outcomes, events: 'unseen' }
     }
     return { outcomes, events: events.committed() }

@@ -122,10 +122,13 @@ export class PostgresLedger implements Ledger, GroupRunner {
     return () => this.#observers.remove(observer)
   }
 
-  /** What was acknowledged is not there any more: nothing may build on it. */
+  /** Nothing more is written: what was acknowledged is not there any more, or the ledger has become one of a newer version. */
   fail(error: ErrandError): void {
+    if (this.#failure !== undefined) return
     this.#failure = error
     this.#observers.failed(error)
+    // Other engines take over.
+    void this.#life.close()
   }
 
   /** Another process may have committed. */
@@ -152,6 +155,7 @@ export class PostgresLedger implements Ledger, GroupRunner {
     const committed = await this.#writer
       .alone(() => this.#runTimed(group))
       .catch((error: unknown) => {
+        if (ErrandError.isInstance(error) && error.code === 'LEDGER_NEWER') this.fail(error)
         throw this.#failure ?? error
       })
     this.#life.committed()

@@ -24,13 +24,22 @@ const int8 = 20
 export interface Purpose {
   readonly title: string
   readonly settings: Readonly<Record<string, string>>
+  /** It goes through a connection pool where the URL names one: each of its transactions may be in another session. Default false. */
+  readonly mayBePooled?: boolean
 }
 
-/** A host that has vanished says nothing: the server notices it within 8 s. */
 const alwaysSet = {
   // A plan whose cost is estimated high, such as that of a scan where scans are off, would be compiled for half a second.
   jit: 'off',
   client_min_messages: 'warning',
+  // What the database or the role may have set otherwise.
+  extra_float_digits: '1',
+  standard_conforming_strings: 'on',
+}
+
+/** Of the session with the server itself. A host that has vanished says nothing: the server notices it within 8 s. */
+const alwaysSetDirectly = {
+  idle_session_timeout: '0',
   tcp_keepalives_idle: '5',
   tcp_keepalives_interval: '1',
   tcp_keepalives_count: '3',
@@ -40,6 +49,9 @@ const alwaysSet = {
 export class ServerConnection implements PostgresClient {
   readonly #target: ServerTarget
   readonly #purpose: Purpose
+  readonly #hosts: readonly ServerHost[]
+  /** Each transaction may be in another session, which has its settings from the transaction, and no statement prepared. */
+  readonly isPooled: boolean
   readonly #statements = new Map<string, string>()
   #client: Client | undefined
   /** The server of the last connection. */
@@ -55,6 +67,8 @@ export class ServerConnection implements PostgresClient {
   constructor(target: ServerTarget, purpose: Purpose) {
     this.#target = target
     this.#purpose = purpose
+    this.isPooled = purpose.mayBePooled === true && target.pools !== undefined
+    this.#hosts = (this.isPooled ? target.pools : undefined) ?? target.hosts
   }
 
   get isConnected(): boolean {
@@ -83,7 +97,7 @@ export class ServerConnection implements PostgresClient {
     const client = this.#client
     if (client === undefined) throw new Error('the connection to the server is lost')
     const result = (await (parameters === undefined
-      ? client.query(sql)
+      ? client.query(this.isPooled ? this.#withSettings(sql) : sql)
       : client.query({ ...this.#named(sql), values: parameters }))) as QueryResult | QueryResult[]
     // Of several statements in one text, the last counts.
     const { rows, rowCount, command } = Array.isArray(result) ? (result.at(-1) as QueryResult) : result
@@ -115,7 +129,20 @@ export class ServerConnection implements PostgresClient {
     if (this.#client !== undefined) streamOf(this.#client).destroy()
   }
 
+  /** A text that begins a transaction also makes its settings. */
+  #withSettings(sql: string): string {
+    return sql.replace(/^begin\b[^;]*/, (begin) => `${begin}; ${this.#settingsInTransaction}`)
+  }
+
+  get #settingsInTransaction(): string {
+    const set = Object.entries(this.#settings()).map(
+      ([setting, value]) => `set_config('${setting}', '${value.replaceAll("'", "''")}', true)`,
+    )
+    return `select ${set.join(', ')}`
+  }
+
   #named(text: string): { text: string; name?: string } {
+    if (this.isPooled) return { text }
     let name = this.#statements.get(text)
     if (name === undefined) {
       if (this.#statements.size >= maxStatements) return { text }
@@ -127,9 +154,11 @@ export class ServerConnection implements PostgresClient {
 
   /** Tries the servers in turn, the last one first, and skips those that only read. */
   async #connect(): Promise<void> {
-    const { hosts, name } = this.#target
+    const { name } = this.#target
     const refusals: ErrandError[] = []
-    for (const host of [...hosts].sort((one, other) => Number(other === this.#host) - Number(one === this.#host))) {
+    for (const host of [...this.#hosts].sort(
+      (one, other) => Number(other === this.#host) - Number(one === this.#host),
+    )) {
       try {
         const client = await this.#connectTo(host)
         if (this.#closed) return await client.end()
@@ -177,7 +206,7 @@ export class ServerConnection implements PostgresClient {
     client.on('notification', ({ processId }) => this.onNotification(processId))
     try {
       await client.connect()
-      if (this.#target.hosts.length > 1 || this.onConnected !== undefined) await requirePrimary(client, host)
+      if (this.#hosts.length > 1 || this.onConnected !== undefined) await requirePrimary(client, host)
       await this.onConnected?.(client)
       return client
     } catch (error) {
@@ -186,22 +215,28 @@ export class ServerConnection implements PostgresClient {
     }
   }
 
-  #address({ host, port }: ServerHost): object {
-    const { user, password, database, schema } = this.#target
-    const settings = {
+  #settings(): Record<string, string> {
+    const { schema } = this.#target
+    return {
       ...alwaysSet,
       ...this.#purpose.settings,
       ...(schema === undefined ? {} : { search_path: `"${schema.replaceAll('"', '""')}"` }),
     }
-    const set = Object.entries(settings).map(([setting, value]) => `-c ${setting}=${value.replace(/[\\\s]/g, '\\$&')}`)
+  }
+
+  #address({ host, port }: ServerHost): object {
+    const { user, password, database } = this.#target
+    const set = Object.entries({ ...alwaysSetDirectly, ...this.#settings() }).map(
+      ([setting, value]) => `-c ${setting}=${value.replace(/[\\\s]/g, '\\$&')}`,
+    )
     return {
       host,
       port,
       database,
       ...(user === undefined ? {} : { user }),
       ...(password === undefined ? {} : { password }),
-      // With the start of the session, so that no statement of it can run without them.
-      options: set.join(' '),
+      // With the start of the session, so that no statement of it can run without them. Pools refuse them.
+      ...(this.isPooled ? {} : { options: set.join(' ') }),
     }
   }
 }
@@ -243,6 +278,11 @@ const remedies = [
   {
     codes: /^53300/,
     remedy: 'The server has no connection left: an engine needs three. Raise max_connections, or close others.',
+  },
+  {
+    codes: /^08P01/,
+    remedy:
+      'A connection pool that gives each transaction another session needs the server behind it in the URL: add ?direct= with its host and port.',
   },
   {
     codes: /SSL|CERT|certificate/i,

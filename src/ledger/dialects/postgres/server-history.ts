@@ -15,9 +15,9 @@ interface Queries {
 
 export class ServerHistory {
   readonly #ledger: string
-  /** Where each connection is. */
-  readonly #timelines: { writer?: string; watch?: string } = {}
-  /** Called when the watch finds that another server has taken over. */
+  /** That of the server that was looked at last. Transactions on another one wait until it has been looked at too. */
+  timeline: string | undefined
+  /** Called when another server has taken over. */
   onTakeover: () => void = () => {}
   /** Events that are durable on the server, by their numbers: what this process has written or read last. */
   readonly #remembered = new Map<number, TaskEvent>()
@@ -27,11 +27,6 @@ export class ServerHistory {
 
   constructor(ledger: string) {
     this.#ledger = ledger
-  }
-
-  /** Where commits are made: the id of a transaction means something there only. */
-  get timeline(): string | undefined {
-    return this.#timelines.writer
   }
 
   /** The commit of these events of this process was acknowledged. */
@@ -65,15 +60,15 @@ export class ServerHistory {
    * Looks at the server of a new connection.
    * @throws ErrandError LEDGER_UNAVAILABLE { lost } if another one has taken over that lacks events
    */
-  async look(connection: Queries, of: 'writer' | 'watch'): Promise<void> {
+  async look(connection: Queries): Promise<void> {
     const timeline = await timelineOf(connection)
-    const before = this.#timelines[of]
+    const before = this.timeline
     if (before !== undefined && timeline !== before) {
       const lost = await this.#lostOn(connection)
       if (lost.length > 0) throw lostEvents(this.#ledger, lost)
-      if (of === 'watch') this.onTakeover()
+      this.onTakeover()
     }
-    this.#timelines[of] = timeline
+    this.timeline = timeline
   }
 
   async #lostOn(connection: Queries): Promise<TaskEvent[]> {
@@ -91,10 +86,13 @@ export class ServerHistory {
   }
 }
 
+/** The timeline on which a statement runs. */
+export const currentTimeline = 'left(pg_walfile_name(pg_current_wal_lsn()), 8)'
+
 /** Empty where the server does not say. */
 async function timelineOf(connection: Queries): Promise<string> {
   try {
-    const { rows } = await connection.query('select left(pg_walfile_name(pg_current_wal_lsn()), 8) as timeline')
+    const { rows } = await connection.query(`select ${currentTimeline} as timeline`)
     return (rows as [{ timeline: string }])[0].timeline
   } catch (error) {
     // feature_not_supported, undefined_function, insufficient_privilege: of servers that others operate

@@ -4,8 +4,7 @@ import { ErrandError } from '../../../core/errors.ts'
 import { createRandomIds } from '../../../core/ids.ts'
 import type { Ledger, Tx } from '../../ledger.ts'
 import { tablesOf } from '../../tables/tables.ts'
-import type { PostgresClient } from './client.ts'
-import { wasCommitted } from './commit-outcome.ts'
+import { type OutcomeSource, wasCommitted } from './commit-outcome.ts'
 import { postgresDialect } from './dialect.ts'
 import { locksOf, scans } from './ledger-locks.ts'
 import { migrate } from './migrate.ts'
@@ -13,16 +12,12 @@ import { OneByOne } from './one-by-one.ts'
 import { PostgresLedger } from './postgres-ledger.ts'
 import { ServerConnection } from './server-connection.ts'
 import { ServerHistory } from './server-history.ts'
-import { parseServerUrl } from './server-url.ts'
+import { parseServerUrl, type ServerTarget } from './server-url.ts'
 import { ServerWatch } from './server-watch.ts'
 import { Session } from './session.ts'
 import { SnapshotReads } from './snapshot-reads.ts'
+import { currentSchema, requirePrivileges, requireSameLedger, requireUsable, unusable } from './usable-server.ts'
 import { Writer } from './writer.ts'
-
-/** The oldest version of PostgreSQL that is tested, as the server numbers it. */
-const oldestServer = 150_000
-
-const waits = { lock_timeout: '5s', idle_in_transaction_session_timeout: '2s' }
 
 /**
  * Opens the ledger at a URL like `postgres://user@host/database?schema=errand`, and creates or migrates it.
@@ -30,35 +25,24 @@ const waits = { lock_timeout: '5s', idle_in_transaction_session_timeout: '2s' }
  */
 export async function openServerLedger(url: string, clock: Clock = systemClock): Promise<Ledger> {
   const target = parseServerUrl(url)
-  const connection = (title: string, settings: Record<string, string>) =>
-    new ServerConnection(target, { title: `errand ${title}`, settings })
-  const writer = connection('writer', {
-    ...waits,
-    ...Object.fromEntries(scans.map((scan) => [scan, 'off'])),
-    statement_timeout: '60s',
-    synchronous_commit: 'on',
-    // Rows are read behind their locks: a snapshot from before would be too old.
-    default_transaction_isolation: 'read committed',
-    default_transaction_read_only: 'off',
-  })
-  const reader = connection('reader', { statement_timeout: '60s', idle_in_transaction_session_timeout: '10s' })
-  const watch = connection('watch', { statement_timeout: '10s' })
-  const history = new ServerHistory(target.name)
+  const { name } = target
+  const { writer, reader, watch } = connectionsTo(target)
+  const history = new ServerHistory(name)
   let ledger: PostgresLedger | undefined
-  const look = (of: 'writer' | 'watch') => async (client: PostgresClient) => {
-    await history.look(client, of).catch((error: unknown) => {
+  watch.onConnected = async (client) => {
+    await history.look(client).catch((error: unknown) => {
       if (ErrandError.isInstance(error)) ledger?.fail(error)
       throw error
     })
   }
-  writer.onConnected = look('writer')
-  watch.onConnected = look('watch')
   try {
     await Promise.all([writer, reader, watch].map((each) => each.ensure()))
-    const schema = await requireUsable(writer, target.schema, target.name)
-    await migrate(writer, target.name, { createsSchema: target.schema })
+    await requireUsable(watch, target)
+    await migrate(watch, name, { createsSchema: target.schema })
+    await requirePrivileges(watch, name)
+    if (writer.isPooled) await requireSameLedger(watch, writer, name)
     const disconnect = () => Promise.all([writer.close(), reader.close()])
-    const life = new ServerWatch(watch, schema ?? (await currentSchema(writer)), clock, {
+    const life = new ServerWatch(watch, await currentSchema(watch), clock, {
       othersChanged: () => ledger?.othersChanged(),
       silent() {
         writer.drop()
@@ -68,27 +52,43 @@ export async function openServerLedger(url: string, clock: Clock = systemClock):
     history.onTakeover = () => life.takenOver()
     await life.open()
     const tx = tablesOf(postgresDialect)
-    const locks = await locksOf(writer)
+    const locks = await locksOf(watch, history)
     const session = new Session(writer)
-    const oneByOne = new OneByOne(session, locks, tx, (sent, cause) =>
-      wasCommitted(writer, history, clock, sent, cause),
-    )
-    const runner = new Writer(writer, locks, oneByOne, { tx, history, clock, random: createRandomIds().random })
+    const outcome: OutcomeSource = (sent, cause) => wasCommitted(watch, history, clock, sent, cause)
+    const oneByOne = new OneByOne(session, locks, tx, outcome)
+    const random = createRandomIds().random
     const parts = {
       writer: session,
       reader: new SnapshotReads(reader, remembering(tx, history)),
-      runner,
+      runner: new Writer(writer, locks, oneByOne, { tx, wasCommitted: outcome, clock, random }),
       life,
       history,
       clock,
       disconnect,
     }
-    ledger = new PostgresLedger({ name: target.name, ...parts })
+    ledger = new PostgresLedger({ name, ...parts })
     return ledger
   } catch (error) {
     await Promise.all([writer, reader, watch].map((each) => each.close()))
     if (ErrandError.isInstance(error)) throw error
-    throw unusable(error, target.name)
+    throw unusable(error, name)
+  }
+}
+
+/** Only the watch needs a session of its own; the others may share those of a connection pool. */
+function connectionsTo(target: ServerTarget): Record<'writer' | 'reader' | 'watch', ServerConnection> {
+  const connection = (title: string, settings: Record<string, string>, mayBePooled = true) =>
+    new ServerConnection(target, { title: `errand ${title}`, settings, mayBePooled })
+  return {
+    writer: connection('writer', {
+      lock_timeout: '5s',
+      idle_in_transaction_session_timeout: '2s',
+      ...Object.fromEntries(scans.map((scan) => [scan, 'off'])),
+      statement_timeout: '60s',
+      synchronous_commit: 'on',
+    }),
+    reader: connection('reader', { statement_timeout: '60s', idle_in_transaction_session_timeout: '10s' }),
+    watch: connection('watch', { statement_timeout: '10s', default_transaction_read_only: 'off' }, false),
   }
 }
 
@@ -105,55 +105,4 @@ function remembering(tx: Tx, history: ServerHistory): Tx {
       },
     },
   }
-}
-
-interface Facts {
-  version: number
-  standby: boolean
-  encoding: string
-  schema: number | null
-}
-
-/** The schema of the ledger, if there is one. */
-export async function requireUsable(
-  writer: ServerConnection,
-  named: string | undefined,
-  ledger: string,
-): Promise<{ oid: number } | undefined> {
-  const { rows } = await writer.query(`
-    select current_setting('server_version_num')::int as version, pg_is_in_recovery() as standby,
-      current_setting('server_encoding') as encoding,
-      (select oid::int8 from pg_namespace where nspname = current_schema()) as schema`)
-  const [{ version, standby, encoding, schema }] = rows as [Facts]
-  const why = [
-    version < oldestServer &&
-      `it runs PostgreSQL ${Math.floor(version / 10_000)}, and errand needs version 15 or newer`,
-    standby && 'it is a standby, which only reads: name the primary server',
-    encoding !== 'UTF8' && `the encoding of the database is ${encoding}, and errand needs UTF8`,
-    schema === null && named === undefined && 'the role has no schema there: name one with ?schema=errand',
-  ].find((each) => typeof each === 'string')
-  if (why !== undefined) {
-    throw new ErrandError('LEDGER_UNAVAILABLE', `The ledger ${ledger} cannot be used: ${why}.`, { ledger })
-  }
-  return schema === null ? undefined : { oid: schema }
-}
-
-async function currentSchema(writer: ServerConnection): Promise<{ oid: number }> {
-  const { rows } = await writer.query('select oid::int8 from pg_namespace where nspname = current_schema()')
-  return (rows as [{ oid: number }])[0]
-}
-
-export function unusable(error: unknown, ledger: string): ErrandError {
-  const { code, message } = error as { code?: string; message: string }
-  // insufficient_privilege
-  const remedy =
-    code === '42501'
-      ? ' The ledger must be created or migrated, and this role may not: open it once as the owner of the schema, or let the role create tables in it.'
-      : ''
-  return new ErrandError(
-    'LEDGER_UNAVAILABLE',
-    `The ledger ${ledger} cannot be opened: ${message}.${remedy}`,
-    { ledger, ...(code === undefined ? {} : { sqlState: code }) },
-    error,
-  )
 }

@@ -13,9 +13,9 @@ import { StatementFailed } from './client.ts'
 import { postgresDialect } from './dialect.ts'
 import { storedVersion } from './migrate.ts'
 import { ServerConnection } from './server-connection.ts'
-import { requireUsable, unusable } from './server-ledger.ts'
 import type { ServerTarget } from './server-url.ts'
 import { drive, Session } from './session.ts'
+import { requireUsable, unusable } from './usable-server.ts'
 
 /** @throws ErrandError NOT_FOUND, LEDGER_NEWER, LEDGER_UNAVAILABLE, NOT_OFFERED */
 export async function openServerSnapshot(target: ServerTarget): Promise<LedgerSnapshot> {
@@ -26,12 +26,12 @@ export async function openServerSnapshot(target: ServerTarget): Promise<LedgerSn
   })
   try {
     await connection.ensure()
-    await requireUsable(connection, target.schema, name)
-    const version = await storedVersion(connection)
-    if (version === undefined) {
+    await requireUsable(connection, target)
+    const stored = await storedVersion(connection)
+    if (stored === undefined) {
       throw new ErrandError('NOT_FOUND', `There is no ledger at ${name}.`, { ledger: name })
     }
-    requireCurrentVersion(version, name)
+    requireCurrentVersion(stored.version, name)
     const session = new Session(connection)
     await session.begin('begin isolation level repeatable read read only')
     return new ServerSnapshot(name, connection, session)

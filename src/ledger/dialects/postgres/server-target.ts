@@ -7,12 +7,12 @@ import { applicationId, ledgerVersion, migrationTexts } from '../../migrations/m
 import type { LedgerSnapshot, TableShape } from '../../snapshot.ts'
 import { StatementFailed } from './client.ts'
 import { postgresDialect } from './dialect.ts'
-import { foreignTables, tablesFound } from './migrate.ts'
+import { foreignTables, storeVersion, tablesFound } from './migrate.ts'
 import { ServerConnection } from './server-connection.ts'
-import { requireUsable, unusable } from './server-ledger.ts'
 import { ServerSnapshot } from './server-snapshot.ts'
 import type { ServerTarget } from './server-url.ts'
 import { drive, Session } from './session.ts'
+import { requireUsable, unusable } from './usable-server.ts'
 
 /** Held by the session that copies; each schema has one of its own. */
 const copyLock = applicationId + 4
@@ -29,7 +29,7 @@ export async function openServerTarget(url: ServerTarget, tables: readonly Table
   })
   try {
     await connection.ensure()
-    const schema = await requireUsable(connection, url.schema, url.name)
+    const schema = await requireUsable(connection, url)
     if (schema === undefined && url.schema !== undefined) {
       await connection.query(`create schema if not exists "${url.schema.replaceAll('"', '""')}"`)
     }
@@ -164,8 +164,7 @@ class PostgresTarget implements CopyTarget {
       const { rows } = await this.#query('select reference from ledger_copy where reference is not null')
       for (const { reference } of rows as Array<{ reference: string }>) await this.#query(reference)
       await this.#query('drop table ledger_copy')
-      await this.#query('create table ledger_version (version bigint not null)')
-      await this.#query('insert into ledger_version (version) values ($1)', [ledgerVersion])
+      await storeVersion(this.#connection)
     })
   }
 

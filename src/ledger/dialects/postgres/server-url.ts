@@ -10,6 +10,8 @@ export interface ServerTarget {
   readonly name: string
   /** The servers, in the order in which they are tried: the ledger is on the one that is no standby. */
   readonly hosts: readonly ServerHost[]
+  /** Connection pools that give each transaction a session of the server: for steps and reads. Undefined: they go to the servers too. */
+  readonly pools: readonly ServerHost[] | undefined
   /** Undefined: PGUSER, or the user of this process. */
   readonly user: string | undefined
   /** Undefined: PGPASSWORD, or the password file of the user. */
@@ -17,6 +19,8 @@ export interface ServerTarget {
   readonly database: string
   /** The schema of the ledger, which is created if it is missing. Undefined: that of the role, usually `public`. */
   readonly schema: string | undefined
+  /** Whether the server may be one that can lose acknowledged commits at a power cut. */
+  readonly durability: 'strict' | 'relaxed'
   /** `verify`: encrypted, and the certificate of the server is checked. */
   readonly tls: 'off' | 'encrypted' | 'verify'
 }
@@ -28,6 +32,8 @@ export interface ServerHost {
 
 const parametersSchema = z.object({
   schema: z.string().min(1).max(63).optional(),
+  direct: z.string().min(1).optional(),
+  durability: z.enum(['strict', 'relaxed']).default('strict'),
   sslmode: z.enum(['disable', 'require', 'verify-full']).optional(),
 })
 const known = Object.keys(parametersSchema.shape)
@@ -44,29 +50,48 @@ export function parseServerUrl(text: string): ServerTarget {
   const [, before = '', places = '', after = ''] = partsOfUrl.exec(text) ?? []
   if (places.includes('@'))
     throw refused('only the first of its hosts may follow a user, and "@" in a password is written %40')
-  if (/^,|,,|,$/.test(places)) throw refused('one of its hosts is empty')
-  const urls = places.split(',').map((place) => `${before}${place}${after}`)
-  const [url] = urls.map((each) => (URL.canParse(each) ? new URL(each) : undefined)) as [URL | undefined]
+  const urls = urlsOf(places, (place) => `${before}${place}${after}`, 'one of its hosts is empty')
+  const [url] = urls as [URL | undefined]
   const database = url && decoded(url.pathname.slice(1))
-  if (url === undefined || database === undefined || url.hash !== '' || !urls.every((each) => URL.canParse(each))) {
+  if (url === undefined || database === undefined || url.hash !== '' || !urls.every((each) => each !== undefined)) {
     throw refused('it is not a URL like postgres://user:password@host:5432/database')
   }
-  const hosts = urls.map((each) => hostOf(new URL(each)))
+  const named = urls.map(hostOf)
   if (database === '') throw refused('it names no database: postgres://host/database')
-  const { schema, sslmode } = parametersOf(url)
-  const elsewhere = hosts.find(({ host }) => !isThisHost(host))
+  const { schema, sslmode, direct, durability } = parametersOf(url)
+  const servers = direct === undefined ? undefined : directHosts(direct)
+  const elsewhere = [...named, ...(servers ?? [])].find(({ host }) => !isThisHost(host))
   if (sslmode === 'disable' && elsewhere !== undefined) {
     throw refused(`${elsewhere.host} is another host, and a connection to it must be encrypted. Remove sslmode=disable`)
   }
   return {
     name: shownUrl(url, places),
-    hosts,
+    hosts: servers ?? named,
+    pools: servers === undefined ? undefined : named,
     user: url.username === '' ? undefined : decoded(url.username),
     password: url.password === '' ? undefined : decoded(url.password),
     database,
     schema,
+    durability,
     tls: tlsOf(sslmode, elsewhere === undefined),
   }
+}
+
+/** The URL of each place in a list; undefined for one that cannot be read. */
+function urlsOf(places: string, urlOf: (place: string) => string, ifEmpty: string): Array<URL | undefined> {
+  if (/^,|,,|,$/.test(places)) throw refused(ifEmpty)
+  return places.split(',').map((place) => (URL.canParse(urlOf(place)) ? new URL(urlOf(place)) : undefined))
+}
+
+/** The servers behind the pools. */
+function directHosts(places: string): ServerHost[] {
+  const urls = urlsOf(places, (place) => `postgres://${place}/`, 'one of the hosts of its option "direct" is empty')
+  return urls.map((url) => {
+    if (url === undefined || url.pathname !== '/' || `${url.username}${url.search}${url.hash}` !== '') {
+      throw refused('its option "direct" is not a list like db1:5432,db2:5432. User and database are those of the URL')
+    }
+    return hostOf(url)
+  })
 }
 
 function parametersOf(url: URL): z.output<typeof parametersSchema> {

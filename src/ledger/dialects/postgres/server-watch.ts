@@ -90,7 +90,7 @@ export class ServerWatch implements LedgerLife {
     if (!isRepeated) {
       throw new ErrandError(
         'LEDGER_UNAVAILABLE',
-        'The PostgreSQL server does not repeat notifications to this session: the URL seems to lead through a connection pool that gives each transaction another session. Name the server itself.',
+        'The PostgreSQL server does not repeat notifications to this session: the URL seems to lead through a connection pool that gives each transaction another session. Name the server itself, or add ?direct= with the host and the port of the server.',
         {},
       )
     }

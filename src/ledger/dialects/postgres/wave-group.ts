@@ -4,7 +4,7 @@ import type { CommittedGroup, QueuedStep, StepOutcome } from '../../group-commit
 import type { NewEvent, Tx } from '../../ledger.ts'
 import type { Request } from '../../statement.ts'
 import { StatementFailed } from './client.ts'
-import { type LedgerLocks, xidOf } from './ledger-locks.ts'
+import type { Begun, LedgerLocks } from './ledger-locks.ts'
 import type { ServerConnection } from './server-connection.ts'
 import { type Learned, OutOfOrder, RunsAlone, WaveClaims } from './wave-claims.ts'
 import { Flight, type Send } from './wave-flight.ts'
@@ -21,9 +21,9 @@ export class WaveGroup {
   #flights = 0
   /** The number of writes that were sent. */
   #writes = 0
-  #begun: Promise<unknown[]> | undefined
-  /** Of the transaction, by which its outcome can be asked for later. */
-  xid: string | undefined
+  #beginning: Promise<unknown[]> | undefined
+  /** The transaction, whose outcome can be asked for later. */
+  begun: Begun | undefined
   isCommitting = false
   /** Of the events that are committed with it. */
   firstEvent: NewEvent | undefined
@@ -66,8 +66,8 @@ export class WaveGroup {
       await flight.send((send) => this.#open(send))
       await this.#claims.requireKeys()
       this.#flights++
-      if (this.#begun !== undefined) this.xid = xidOf(await this.#begun)
-      this.#begun = undefined
+      if (this.#beginning !== undefined) this.begun = this.#locks.begun(await this.#beginning)
+      this.#beginning = undefined
       for (const lane of this.#lanes) this.#claims.noteReplies(lane)
     }
   }
@@ -137,7 +137,7 @@ export class WaveGroup {
   /** The locks of this flight, before anything that depends on them. */
   #open(send: Send): void {
     const isFirst = this.#flights === 0
-    if (isFirst) this.#begun = send(this.#locks.beginShared)
+    if (isFirst) this.#beginning = send(this.#locks.beginShared)
     this.#claims.lock(this.#locks, send, isFirst)
   }
 

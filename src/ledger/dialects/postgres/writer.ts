@@ -5,11 +5,10 @@ import { rest } from '../../../core/signals.ts'
 import { CommitFailed, type CommittedGroup, type GroupRunner, LedgerBusy, type QueuedStep } from '../../group-commit.ts'
 import type { Tx } from '../../ledger.ts'
 import { StatementFailed } from './client.ts'
-import { wasCommitted } from './commit-outcome.ts'
+import type { OutcomeSource } from './commit-outcome.ts'
 import type { LedgerLocks } from './ledger-locks.ts'
 import type { OneByOne } from './one-by-one.ts'
 import type { ServerConnection } from './server-connection.ts'
-import type { ServerHistory } from './server-history.ts'
 import { OutOfOrder, RunsAlone } from './wave-claims.ts'
 import { WaveGroup } from './wave-group.ts'
 
@@ -30,7 +29,7 @@ export class Writer implements GroupRunner {
   readonly #locks: LedgerLocks
   readonly #oneByOne: OneByOne
   readonly #tx: Tx
-  readonly #history: ServerHistory
+  readonly #wasCommitted: OutcomeSource
   readonly #clock: Clock
   readonly #random: () => number
   /** By the name of a step that had to run alone: how often it still will, of how many times. */
@@ -41,13 +40,13 @@ export class Writer implements GroupRunner {
     connection: ServerConnection,
     locks: LedgerLocks,
     oneByOne: OneByOne,
-    { tx, history, clock, random }: { tx: Tx; history: ServerHistory; clock: Clock; random: () => number },
+    { tx, wasCommitted, clock, random }: { tx: Tx; wasCommitted: OutcomeSource; clock: Clock; random: () => number },
   ) {
     this.#connection = connection
     this.#locks = locks
     this.#oneByOne = oneByOne
     this.#tx = tx
-    this.#history = history
+    this.#wasCommitted = wasCommitted
     this.#clock = clock
     this.#random = random
   }
@@ -123,14 +122,12 @@ export class Writer implements GroupRunner {
       await this.#connection.query('rollback').catch(() => {})
       return undefined
     }
-    const outcomes = waves.isCommitting && waves.xid !== undefined ? waves.outcomes : undefined
-    if (outcomes === undefined) throw new LedgerBusy(0, error)
-    const sent = { xid: waves.xid as string, event: waves.firstEvent }
-    const isCommitted = await wasCommitted(this.#connection, this.#history, this.#clock, sent, error).catch(
-      (failure: unknown) => {
-        throw failure instanceof CommitFailed ? failure.of(outcomes.length) : failure
-      },
-    )
+    const { begun, firstEvent: event } = waves
+    if (!waves.isCommitting || begun === undefined) throw new LedgerBusy(0, error)
+    const { outcomes } = waves
+    const isCommitted = await this.#wasCommitted({ ...begun, event }, error).catch((failure: unknown) => {
+      throw failure instanceof CommitFailed ? failure.of(outcomes.length) : failure
+    })
     if (isCommitted) return { outcomes, events: 'unseen' }
     throw new LedgerBusy(0, error)
   }

@@ -1,0 +1,90 @@
+// A connection pool (PgBouncer) before a server, for tests: each transaction may be in another session of the server. Debian's package is installed
+// for it in CI; elsewhere tests without it are skipped, and say so.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { accepting, freePort, install, serverUser } from './server.ts'
+
+export interface TestPool {
+  /** The URL of a database through the pool, which also names its server. */
+  urlOf(url: string): string
+  /** Leads to another server from now on. */
+  leadTo(url: string): void
+  /** Ends the pool and its connections at once, and starts it again. */
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Sessions of the server for each database: fewer than those of two engines, so that they are shared. */
+const poolSize = 3
+
+/** Undefined without the program, outside of CI only. */
+export async function startPool(server: string): Promise<TestPool | undefined> {
+  if (foundProgram() === undefined && process.env['CI']) install('pgbouncer')
+  const program = foundProgram()
+  if (program === undefined) {
+    console.warn('\nSKIPPED: the tests behind a connection pool, because pgbouncer was not found. Install it.\n')
+    return undefined
+  }
+  const user = serverUser()
+  const folder = mkdtempSync(join(tmpdir(), 'errand-pool-'))
+  const file = (name: string) => join(folder, name)
+  const port = await freePort()
+  const configure = (url: string) => writeFileSync(file('pool.ini'), configuration(new URL(url), port, file('users')))
+  configure(server)
+  writeFileSync(file('users'), '"postgres" ""\n')
+  chmodSync(folder, 0o755)
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid as number)
+  let child: ChildProcess
+  const start = async () => {
+    child = spawn(program, ['-q', file('pool.ini')], { ...user, stdio: 'ignore' })
+    await accepting(`postgres://postgres@127.0.0.1:${port}/postgres`, child)
+  }
+  const end = async () => {
+    child.kill('SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  }
+  await start()
+  return {
+    urlOf(url) {
+      const pooled = new URL(url)
+      pooled.searchParams.set('direct', pooled.host)
+      pooled.host = `127.0.0.1:${port}`
+      return pooled.href
+    },
+    leadTo(url) {
+      configure(url)
+      child.kill('SIGHUP')
+    },
+    async restart() {
+      await end()
+      await start()
+    },
+    async stop() {
+      await end()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function foundProgram(): string | undefined {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin']
+  return folders.map((folder) => join(folder, 'pgbouncer')).find((path) => existsSync(path))
+}
+
+function configuration({ hostname, port }: URL, listenPort: number, users: string): string {
+  return `[databases]
+* = host=${hostname} port=${port}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${listenPort}
+unix_socket_dir =
+auth_type = trust
+auth_file = ${users}
+pool_mode = transaction
+default_pool_size = ${poolSize}
+server_login_retry = 0.1
+`
+}
