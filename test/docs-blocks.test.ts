@@ -1,7 +1,7 @@
 // Every block of code in README.md and docs/ runs as it stands: programs print the text below them, those in TypeScript have no type
 // errors, plans and scripts are accepted, and commands have no unknown options.
 import { execFile } from 'node:child_process'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ import { planOf } from './surfaces/cli/plan-text.ts'
 const blocksOf = (language: string) => allBlocks.filter((block) => block.language === language)
 
 it('every block of code names its language, and this test knows how to check it', () => {
-  const checked = ['js', 'ts', 'sh', 'yaml', 'json', 'text']
+  const checked = ['js', 'ts', 'sh', 'sql', 'yaml', 'json', 'text']
   const shown = ['mermaid', 'md', 'toml']
   expect(allBlocks.filter(({ language }) => ![...checked, ...shown].includes(language))).toEqual([])
   expect(programs.length).toBeGreaterThan(25)
@@ -70,6 +70,11 @@ describe('plans, scripts and settings', () => {
   it.each(blocksOf('yaml'))('block $number of $page is a plan or a script that is accepted', ({ text }) => {
     const isPlan = /^tasks:/m.test(text)
     expect(isPlan ? planOf(text).tasks.length : parseScript(text).length).toBeGreaterThan(0)
+  })
+
+  it.each(blocksOf('sql'))('block $number of $page is what the example of a cluster runs', ({ text }) => {
+    const example = readFileSync(join(root, 'examples/cluster/roles.sh'), 'utf8')
+    expect(example.replaceAll(/ password :'\w+'/g, '')).toContain(text.trim())
   })
 
   it.each(blocksOf('json'))('block $number of $page is JSON', ({ text }) => {
