@@ -20,8 +20,8 @@ interface KnownTable {
   records: Map<unknown, Known>
 }
 
-/** Work with a draft: yields only what the database has to run, one request at a time. */
-export function* drafted<R>(op: Op<R>): Generator<Request, R, unknown> {
+/** Work with a draft: yields only what the database has to run. Several requests at once do not depend on each other's replies. */
+export function* drafted<R>(op: Op<R>): Generator<Asked, R, unknown> {
   const draft = new Draft()
   let next = op.next()
   while (!next.done) {
@@ -41,7 +41,7 @@ export function* drafted<R>(op: Op<R>): Generator<Request, R, unknown> {
   return next.value
 }
 
-function* read(request: Request, draft: Draft): Generator<Request, unknown, unknown> {
+function* read(request: Request, draft: Draft): Generator<Asked, unknown, unknown> {
   if (!draft.isEmpty) {
     yield* flush(draft)
     // A new record is known once it was written.
@@ -53,18 +53,21 @@ function* read(request: Request, draft: Draft): Generator<Request, unknown, unkn
   return reply
 }
 
-function* readSeveral(requests: readonly Request[], draft: Draft): Generator<Request, unknown[], unknown> {
+function* readSeveral(requests: readonly Request[], draft: Draft): Generator<Asked, unknown[], unknown> {
   yield* flush(draft)
   const known = requests.map((request) => draft.answer(request))
-  const replies: unknown[] = []
-  for (const [at, request] of requests.entries()) replies.push(known[at] ?? (yield request))
+  const found = (yield requests.filter((_, at) => known[at] === undefined)) as unknown[]
+  const replies = known.map((reply) => reply ?? found.shift())
   // Only now: a row becomes a record when its reader receives it. Until then no other read may be answered from it.
   for (const [at, request] of requests.entries()) if (known[at] === undefined) draft.noteReply(request, replies[at])
   return replies
 }
 
-function* flush(draft: Draft): Generator<Request, void, unknown> {
-  for (const write of draft.take()) draft.noteReply(write, yield write)
+function* flush(draft: Draft): Generator<Asked, void, unknown> {
+  const writes = draft.take()
+  if (writes.length === 0) return
+  const replies = (yield writes) as unknown[]
+  for (const [at, write] of writes.entries()) draft.noteReply(write, replies[at])
 }
 
 /** The reply to a read by id that is answered from the draft: a record, not a row to be converted. */

@@ -422,7 +422,7 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   }
   readonly purge: Reads['purge'] & {
     /** Hides a family, and cuts the dependencies on it. */
-    hide(family: Pick<Purgeable, 'root' | 'through' | 'outside' | 'lowerRoots'>): Op<void>
+    hide(families: ReadonlyArray<Pick<Purgeable, 'root' | 'through' | 'outside' | 'lowerRoots'>>): Op<void>
     /**
      * Removes so many rows of hidden families, those that belong to their tasks included. A task that becomes a hidden root counts as a row.
      * Returns the number; a smaller one means that nothing is hidden any more.

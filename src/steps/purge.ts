@@ -2,7 +2,16 @@
 // a step hides them if nothing of them has changed since, and further steps remove their rows.
 
 import { ErrandError } from '../core/errors.ts'
-import { type Op, type Purgeable, type PurgePosition, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
+import {
+  all,
+  type Op,
+  type Purgeable,
+  type PurgePosition,
+  type Reads,
+  type Step,
+  step,
+  type Tx,
+} from '../ledger/ledger.ts'
 
 const setting = 'purgedThrough'
 
@@ -10,6 +19,8 @@ const setting = 'purgedThrough'
 export const maxRowsRemoved = 250
 /** The maximum of roots that one read examines. */
 const maxRoots = 200
+/** How many of them are examined at once: on a server they share its round trips. */
+const inspectedTogether = 20
 /** The maximum of events that the step which hides families may have to examine. */
 const maxEventsBehind = 1_000
 
@@ -28,12 +39,16 @@ export function* findFamilies(
   const found: PurgeBatch = { families: [], asOf: yield* tx.event.last() }
   const roots = yield* tx.purge.roots(before, maxRoots, after)
   let rows = 0
-  for (const [index, { id, completedAt, seq }] of roots.entries()) {
-    const family = yield* tx.purge.inspect(id, before)
-    if (family === undefined) continue
-    found.families.push(family)
-    rows += family.tasks + family.events
-    if (rows >= maxRowsRemoved && index < roots.length - 1) return { ...found, next: { completedAt, seq } }
+  for (let end = inspectedTogether; ; end += inspectedTogether) {
+    const some = roots.slice(end - inspectedTogether, end)
+    for (const family of yield* all(some.map(({ id }) => tx.purge.inspect(id, before)))) {
+      if (family === undefined) continue
+      found.families.push(family)
+      rows += family.tasks + family.events
+    }
+    if (end >= roots.length) break
+    const { completedAt, seq } = some.at(-1) as PurgePosition
+    if (rows >= maxRowsRemoved) return { ...found, next: { completedAt, seq } }
   }
   const last = roots.at(-1)
   const next =
@@ -57,18 +72,14 @@ export function hideFamilies(batch: PurgeBatch): Step<Purgeable[] | undefined> {
   return step('purge', function* (tx) {
     if ((yield* tx.event.last()) - batch.asOf > maxEventsBehind) return undefined
     const { families } = yield* unchanged(tx, batch)
-    const hidden: Purgeable[] = []
-    for (const family of families) {
-      // Another engine may have been faster.
-      if ((yield* tx.task.get(family.root)) !== undefined) hidden.push(family)
-    }
-    let through = 0
-    for (const family of hidden) {
-      yield* tx.purge.hide(family)
-      through = Math.max(through, family.through)
-    }
+    const roots = yield* all(families.map(({ root }) => tx.task.get(root)))
+    // Another engine may have been faster.
+    const hidden = families.filter((_, at) => roots[at] !== undefined)
+    if (hidden.length === 0) return hidden
+    yield* tx.purge.hide(hidden)
+    const through = Math.max(...hidden.map((family) => family.through))
     if (through > (yield* purgedThrough(tx))) yield* tx.setting.put(setting, through)
-    if (hidden.length > 0) yield* tx.purge.remove(maxRowsRemoved)
+    yield* tx.purge.remove(maxRowsRemoved)
     return hidden
   })
 }

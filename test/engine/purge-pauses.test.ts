@@ -16,7 +16,7 @@ it('a purge pauses for a second at most when the clock jumps by hours during a t
     for (let n = 0; n < 1_200; n++) {
       yield* tx.task.insert(taskRow({ id: `child-${n}`, parentId: 'root', status: 'canceled', completedAt: 1 }))
     }
-    yield* tx.purge.hide({ root: 'root', through: 0, outside: [], lowerRoots: [] })
+    yield* tx.purge.hide([{ root: 'root', through: 0, outside: [], lowerRoots: [] }])
   })
   await ledger.step(family)
   const clock = new SimulatedClock()

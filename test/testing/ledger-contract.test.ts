@@ -224,7 +224,7 @@ const faults: Record<string, Record<string, Fault>> = {
       },
     })),
     'removes no dependency on a hidden task': writingThrough('purge', (tx) => ({
-      hide: (family) => tx.purge.hide({ ...family, outside: [] }),
+      hide: (families) => tx.purge.hide(families.map((family) => ({ ...family, outside: [] }))),
     })),
     'keeps the key of a hidden task taken': writingThrough('task', () => ({
       *freeKey() {},

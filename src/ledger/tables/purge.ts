@@ -60,9 +60,12 @@ export function createPurge(compiler: StatementCompiler, idsBelow: Tx['task']['i
       return family
     },
     touched: (roots, after, upTo) => sliced(column(selectTouched, { roots: JSON.stringify(roots), after, upTo })),
-    *hide({ root, through, outside, lowerRoots }) {
-      for (const edge of outside) yield* removal.cut(edge)
-      yield* change(insertHidden, { roots: JSON.stringify([root, ...lowerRoots]), through })
+    *hide(families) {
+      for (const edge of families.flatMap(({ outside }) => outside)) yield* removal.cut(edge)
+      const roots = families.flatMap(({ root, lowerRoots }) => [root, ...lowerRoots])
+      // A bound: events up to it may be hidden.
+      const through = Math.max(0, ...families.map((family) => family.through))
+      yield* change(insertHidden, { roots: JSON.stringify(roots), through })
     },
     *isHiding() {
       return (yield* numberOf(countHidden)) > 0

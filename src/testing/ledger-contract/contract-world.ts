@@ -92,7 +92,7 @@ export function* hidden(tx: Tx, before: number): Op<Purgeable[]> {
     const family = yield* tx.purge.inspect(id, before)
     if (family !== undefined) families.push(family)
   }
-  for (const family of families) yield* tx.purge.hide(family)
+  yield* tx.purge.hide(families)
   return families
 }
 

@@ -48,7 +48,7 @@ function filled(ledger: Ledger, root: string): Promise<number> {
 
 function* hide(tx: Tx, root: string): Op<void> {
   const family = yield* tx.purge.inspect(root, 50)
-  if (family !== undefined) yield* tx.purge.hide(family)
+  if (family !== undefined) yield* tx.purge.hide([family])
 }
 
 /** How many rows of a family each read returns. */

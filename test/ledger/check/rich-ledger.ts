@@ -65,7 +65,7 @@ async function purgeHalf(engine: Engine<any>, ledger: Ledger): Promise<void> {
     step('hide', function* (tx) {
       const family = yield* tx.purge.inspect(old.id, before)
       if (family === undefined) throw new Error('the old family may not be purged')
-      yield* tx.purge.hide(family)
+      yield* tx.purge.hide([family])
       yield* tx.purge.remove(2)
     }),
   )

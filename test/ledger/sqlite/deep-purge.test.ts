@@ -19,7 +19,7 @@ it('reads of a ledger do not climb to the root of a deep family that is being pu
   })
   await ledger.step(chain)
   const family = await ledger.read((tx) => tx.purge.inspect(id(0), 2))
-  await ledger.step(step('hide', (tx) => tx.purge.hide(family as NonNullable<typeof family>)))
+  await ledger.step(step('hide', (tx) => tx.purge.hide([family as NonNullable<typeof family>])))
   // A climb of 2,500 levels for each task takes half a minute.
   expect(await ledger.read((tx) => tx.task.list({}, 100))).toEqual([])
   expect(await ledger.read((tx) => tx.event.after(0, 100))).toEqual([])

@@ -103,7 +103,7 @@ it.each(sought)('S0-097 an index finds %s', async (_what, read, by) => {
 it('a removal of purged rows does not walk down a family to find its leaves', async () => {
   const { tx, drive } = await migrated()
   for (let n = 0; n < 5; n++) drive(tx.task.insert(taskRow({ id: `t${n}`, parentId: n === 0 ? null : `t${n - 1}` })))
-  drive(tx.purge.hide({ root: 't0', through: 0, outside: [], lowerRoots: [] }))
+  drive(tx.purge.hide([{ root: 't0', through: 0, outside: [], lowerRoots: [] }]))
   const seen: Request[] = []
   // Five tasks, three of which become hidden roots first.
   expect(drive(tx.purge.remove(100), seen)).toBe(8)

@@ -74,7 +74,7 @@ export async function locksOf(
       select e.type, e.task_id, e.at, e.instance_id, e.data
       from numbering, json_populate_recordset(null::event, $1::json) as e returning seq`,
     appendParameters: (events) => [events, applicationId, sequence],
-    begunAlone: `${begunOn}, ${scans.map((scan) => `set_config('${scan}', 'on', true)`).join(', ')}`,
+    begunAlone: begunOn,
     begun(rows) {
       const [{ xid, timeline, usable_from }] = rows as [Begun & { usable_from: number }]
       requireKnownVersion(Number(usable_from), 'in use', {})

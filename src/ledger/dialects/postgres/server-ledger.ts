@@ -78,17 +78,18 @@ export async function openServerLedger(url: string, clock: Clock = systemClock):
 
 /** Only the watch needs a session of its own; the others may share those of a connection pool. */
 function connectionsTo(target: ServerTarget): Record<'writer' | 'reader' | 'watch', ServerConnection> {
+  const byIndex = Object.fromEntries(scans.map((scan) => [scan, 'off']))
   const connection = (title: string, settings: Record<string, string>, mayBePooled = true) =>
     new ServerConnection(target, { title: `errand ${title}`, settings, mayBePooled })
   return {
     writer: connection('writer', {
       lock_timeout: '5s',
       idle_in_transaction_session_timeout: '2s',
-      ...Object.fromEntries(scans.map((scan) => [scan, 'off'])),
+      ...byIndex,
       statement_timeout: '60s',
       synchronous_commit: 'on',
     }),
-    reader: connection('reader', { statement_timeout: '60s', idle_in_transaction_session_timeout: '10s' }),
+    reader: connection('reader', { ...byIndex, statement_timeout: '60s', idle_in_transaction_session_timeout: '10s' }),
     watch: connection('watch', { statement_timeout: '10s', default_transaction_read_only: 'off' }, false),
   }
 }

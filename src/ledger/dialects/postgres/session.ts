@@ -71,7 +71,7 @@ export async function drive<R>(op: Op<R>, replyTo: (request: Request) => Promise
   while (!next.done) {
     let reply: unknown
     try {
-      reply = await answeredInTurn(next.value as Asked, replyTo)
+      reply = await answeredTogether(next.value as Asked, replyTo)
     } catch (error) {
       next = op.throw(error)
       continue
@@ -81,9 +81,13 @@ export async function drive<R>(op: Op<R>, replyTo: (request: Request) => Promise
   return next.value
 }
 
-async function answeredInTurn(asked: Asked, replyTo: (request: Request) => Promise<unknown>): Promise<unknown> {
+/** Several requests are sent without waiting for the replies in between; the server answers them in order. */
+async function answeredTogether(asked: Asked, replyTo: (request: Request) => Promise<unknown>): Promise<unknown> {
   if (!isSeveral(asked)) return await replyTo(asked)
-  const replies: unknown[] = []
-  for (const request of asked) replies.push(await replyTo(request))
-  return replies
+  const settled = await Promise.allSettled(asked.map(replyTo))
+  return settled.map((each) => {
+    // After a failure the server refuses all that follow: the first one says why.
+    if (each.status === 'rejected') throw each.reason
+    return each.value
+  })
 }
