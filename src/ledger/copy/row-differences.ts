@@ -1,6 +1,7 @@
 // What must be written so that a table has the rows of another one. Both are read once, by their keys.
+
+import type { RowChange } from '../copy-target.ts'
 import type { StoredRow, TableShape } from '../snapshot.ts'
-import type { RowChange } from './copy-target.ts'
 
 type Batches = AsyncIterable<readonly StoredRow[]> | Iterable<readonly StoredRow[]>
 

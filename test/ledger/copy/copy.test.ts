@@ -137,6 +137,16 @@ describe('a copy of a ledger file', () => {
     await expect(copyLedger(from, foreign)).rejects.toMatchObject({ code: 'LEDGER_FOREIGN' })
   })
 
+  it('is made once when several copies to the same name begin at the same moment', async () => {
+    const from = ledgerFile()
+    const to = ledgerFile()
+    await fillLedger(from)
+    const copies = await Promise.allSettled([1, 2, 3].map(() => copyLedger(from, to)))
+    const refused = copies.flatMap((copy) => (copy.status === 'rejected' ? [copy.reason] : []))
+    expect(refused).toEqual([1, 2].map(() => expect.objectContaining({ code: 'LEDGER_BUSY' })))
+    expect(rowsOfFile(to)).toEqual(rowsOfFile(from))
+  })
+
   it('does not take the name of a file that was created meanwhile', async () => {
     const from = ledgerFile()
     const to = ledgerFile()

@@ -1,7 +1,7 @@
 // The target of a copy on a server: the tables of a ledger without its constraints, beside a table that marks them as unfinished. No engine
 // opens them before the last transaction, which adds the constraints and the version.
 import { ErrandError } from '../../../core/errors.ts'
-import { type CopyTarget, quotedColumns, type RowChange } from '../../copy/copy-target.ts'
+import { type CopyTarget, quotedColumns, type RowChange } from '../../copy-target.ts'
 import type { Op } from '../../ledger.ts'
 import { applicationId, ledgerVersion, migrationTexts } from '../../migrations/migrations.ts'
 import type { LedgerSnapshot, TableShape } from '../../snapshot.ts'

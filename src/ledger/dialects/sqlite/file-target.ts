@@ -1,7 +1,7 @@
 // The target of a copy in a file: a database beside the name of the ledger, which gets that name when it is complete.
 import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { ErrandError } from '../../../core/errors.ts'
-import { type CopyTarget, quotedColumns, type RowChange } from '../../copy/copy-target.ts'
+import { type CopyTarget, quotedColumns, type RowChange } from '../../copy-target.ts'
 import type { Op } from '../../ledger.ts'
 import { applicationId, ledgerVersion, migrationTexts, unfinishedCopyId } from '../../migrations/migrations.ts'
 import type { LedgerSnapshot, StoredRow, TableShape } from '../../snapshot.ts'
@@ -33,17 +33,21 @@ export function openFileTarget(given: string, { replace }: { replace: boolean })
     requireUnused(path)
   }
   const file = path + ending
-  const locks = createInstanceLocks(file)
-  if (locks.lifeOf('lock') === 'alive') {
-    throw new ErrandError('LEDGER_BUSY', `Another copy to ${path} is being made. Wait until it is done.`, {
-      ledger: path,
-    })
-  }
-  // The copy was complete and had its name: only the removal of this one was missing.
-  if (existsSync(file) && statSync(file).nlink > 1) rmSync(file)
   prepareFile(file)
-  locks.release('lock')
-  locks.hold('lock')
+  const locks = createInstanceLocks(file)
+  // The lock of a copy that was interrupted is removed while it is held: another copy cannot lose its own.
+  locks.sweep(new Set())
+  if (locks.lifeOf('lock') !== 'unknown') throw beingMade(path)
+  // The copy was complete and had its name: only the removal of this one was missing.
+  if (statSync(file).nlink > 1) {
+    rmSync(file)
+    prepareFile(file)
+  }
+  try {
+    locks.hold('lock')
+  } catch (error) {
+    throw (error as { cause?: { code?: string } }).cause?.code === 'EEXIST' ? beingMade(path) : error
+  }
   try {
     const connection = connect(file, { busyTimeoutMs })
     try {
@@ -57,6 +61,12 @@ export function openFileTarget(given: string, { replace }: { replace: boolean })
     locks.releaseAll()
     throw unavailable(error, file, 'opened')
   }
+}
+
+function beingMade(path: string): ErrandError {
+  return new ErrandError('LEDGER_BUSY', `Another copy to ${path} is being made. Wait until it is done.`, {
+    ledger: path,
+  })
 }
 
 /**

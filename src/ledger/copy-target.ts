@@ -1,7 +1,7 @@
 // What a copy writes to: an unfinished ledger, which no engine opens before all of it is there.
-import type { Op } from '../ledger.ts'
-import type { LedgerSnapshot, StoredRow, TableShape } from '../snapshot.ts'
-import type { Dialect } from '../statement.ts'
+import type { Op } from './ledger.ts'
+import type { LedgerSnapshot, StoredRow, TableShape } from './snapshot.ts'
+import type { Dialect } from './statement.ts'
 
 export interface CopyTarget {
   /** A path, or a URL without its password. */
