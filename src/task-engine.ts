@@ -27,6 +27,7 @@ import type { Lifecycle } from './actors/lifecycle.ts'
 import { purgeFamilies } from './actors/purge-families.ts'
 import { awaitSettlement } from './actors/settlement.ts'
 import { streamTask } from './actors/task-stream.ts'
+import { offerTime } from './api/engine-time.ts'
 import type { RunnableTasks } from './api/executor.ts'
 import {
   answerOptionsSchema,
@@ -110,6 +111,7 @@ export class TaskEngine {
     this.#life = life
     this.#host = host
     this.#caller = caller
+    offerTime(this, life.clock)
   }
 
   /** The same engine with the rights of the caller of an ability. */

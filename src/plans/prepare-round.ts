@@ -2,8 +2,8 @@
 // starts those that were held. All of it happens before any task runs, and each step can be repeated: after a crash in between the next run
 // decides anew and does the rest.
 
+import { timeOf } from '../api/engine-time.ts'
 import type { TaskPatch } from '../api/options.ts'
-import { systemClock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import { createRandomIds } from '../core/ids.ts'
 import type { CreateOptions, Engine } from '../engine-api.ts'
@@ -127,7 +127,7 @@ async function createMissing(engine: Engine, options: PrepareOptions): Promise<P
     const known: KnownRound = { ...found, nextGeneration: found.nextGeneration + lost }
     checkKinds(plan, known)
     const decisions = decide(plan, known, options)
-    const generation = newGeneration(plan, known, decisions, { round, invocation, now: systemClock.now() })
+    const generation = newGeneration(plan, known, decisions, { round, invocation, now: timeOf(engine) })
     if (generation === undefined) return { decisions, known }
     const isCreated = await createGeneration(engine, generation, invocation)
     found = await readRound(engine, round)
@@ -178,7 +178,7 @@ async function alignDefinitions(engine: Engine, plan: Plan, known: KnownRound): 
     const found = known.newest.get(task.path)
     if (found === undefined) continue
     const changed = isChanged(plan, task, found.mark)
-    const align = () => engine.update(found.task.id, patchOf(task, plan, known, found))
+    const align = () => engine.update(found.task.id, patchOf(task, plan, known, { ...found, now: timeOf(engine) }))
     if (task.group) {
       if (changed) aligned.push(await align())
     } else if (takesDefinition(found.task) && (changed || hasOldEdges(task, plan, known, found.mark))) {
@@ -188,9 +188,14 @@ async function alignDefinitions(engine: Engine, plan: Plan, known: KnownRound): 
   return aligned
 }
 
-function patchOf(task: PlanTask, plan: Plan, known: KnownRound, { task: present, mark }: KnownTask): TaskPatch {
+function patchOf(
+  task: PlanTask,
+  plan: Plan,
+  known: KnownRound,
+  { task: present, mark, now }: KnownTask & { now: number },
+): TaskPatch {
   // The blockers of a group are those of the tasks in it.
-  if (task.group) return definitionPatch(task, mark, fieldsOfGroups)
+  if (task.group) return definitionPatch(task, mark, fieldsOfGroups, now)
   const { spec } = task
   const edges = known.nextGeneration - 1
   const { ids } = blockersOf(task.comesAfter, plan, known, () => false)
@@ -200,7 +205,11 @@ function patchOf(task: PlanTask, plan: Plan, known: KnownRound, { task: present,
     return { blockedBy, metadata: withMark(spec.metadata, { ...mark, edges }) }
   }
   const { folder } = plan
-  return { ...definitionPatch(task, { ...mark, folder, edges }, alignedFields), input: spec.input ?? null, blockedBy }
+  return {
+    ...definitionPatch(task, { ...mark, folder, edges }, alignedFields, now),
+    input: spec.input ?? null,
+    blockedBy,
+  }
 }
 
 /** Fields that both a plan and `update` take. */
@@ -210,12 +219,12 @@ const alignedFields = planFields.filter((field) => Object.hasOwn(updateFields(),
 const fieldsOfGroups = alignedFields.filter((field) => !workFields.includes(field))
 
 /** The fields of the plan, and the default of each that it does not give. */
-function definitionPatch(task: PlanTask, mark: PlanMark, fields: typeof alignedFields): TaskPatch {
+function definitionPatch(task: PlanTask, mark: PlanMark, fields: typeof alignedFields, now: number): TaskPatch {
   const { spec, name, definitionHash: definition } = task
   return {
     ...Object.fromEntries(fields.map((field) => [field, spec[field as keyof typeof spec] ?? resetValue(field)])),
     // A change of the blockers alone does not set a new deadline.
-    deadline: mark.definition === definition ? undefined : (deadlineOf(task, systemClock.now()) ?? null),
+    deadline: mark.definition === definition ? undefined : (deadlineOf(task, now) ?? null),
     name: spec.name ?? name,
     metadata: withMark(spec.metadata, { ...mark, definition }),
   }
@@ -252,7 +261,7 @@ async function release(engine: Engine, decisions: readonly Decision[]): Promise<
 /** The new deadline is set before the attempt begins: the old one must not end it. */
 async function retry(engine: Engine, task: Task, planned: PlanTask): Promise<Task> {
   if (planned.deadline !== undefined && 'afterMs' in planned.deadline)
-    await engine.update(task.id, { deadline: deadlineOf(planned, systemClock.now()) ?? null })
+    await engine.update(task.id, { deadline: deadlineOf(planned, timeOf(engine)) ?? null })
   return await engine.retry(task.id)
 }
 

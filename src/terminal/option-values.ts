@@ -1,5 +1,4 @@
 // Parses the values of options: durations and times (`--lease 5m`, `--deadline 2030-01-31T08:00:00Z`), and JSON.
-import { systemClock } from '../core/clock.ts'
 import { durationForms, parseDuration } from '../core/duration.ts'
 import { messageOf } from '../core/stored-error.ts'
 import { misuse } from './arguments.ts'
@@ -11,10 +10,10 @@ export function durationOption(option: string, text: string): number {
   throw misuse(`--${option} takes a duration like ${durationForms}, got "${text}".`, { option, value: text })
 }
 
-/** Returns epoch milliseconds, of a time or of a duration from now. */
-export function timeOption(option: string, text: string): number {
+/** Returns epoch milliseconds, of a time or of a duration from `now`. */
+export function timeOption(option: string, text: string, now: number): number {
   const durationMs = parseDuration(text)
-  const at = durationMs === undefined ? Date.parse(text) : systemClock.now() + durationMs
+  const at = durationMs === undefined ? Date.parse(text) : now + durationMs
   if (Number.isFinite(at) && !isBareNumber(text)) return at
   throw misuse(`--${option} takes a time like 2030-01-31T08:00:00Z, or a duration like 5m, got "${text}".`, {
     option,

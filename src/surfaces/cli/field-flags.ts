@@ -14,7 +14,7 @@ interface FieldFlag {
   /** The placeholder of its value in help. */
   value: string
   says: string
-  read(text: string): unknown
+  read(text: string, now: number): unknown
 }
 
 /** Fields that are switches here; programs may give them other values. */
@@ -38,9 +38,9 @@ function readerOf(
   name: string,
   schema: z.ZodType,
   unit: 'time' | 'duration' | undefined,
-): [value: string, read: (text: string) => unknown, hint?: string] {
+): [value: string, read: (text: string, now: number) => unknown, hint?: string] {
   if (unit === 'time')
-    return ['T', (text) => timeOption(name, text), ' An ISO time, or how long from now: 90s, 5m, 2h.']
+    return ['T', (text, now) => timeOption(name, text, now), ' An ISO time, or how long from now: 90s, 5m, 2h.']
   if (unit === 'duration') return ['D', (text) => durationOption(name, text), ' 90s, 5m, 2h.']
   if (schema instanceof z.ZodEnum) {
     const words = schema.options as string[]
@@ -76,12 +76,15 @@ export function fieldHelp(): string[] {
   return [...flags.values()].map(({ says }, at) => `${(heads[at] as string).padEnd(width)}${says}`)
 }
 
-/** The values of the flags by field. @throws ErrandError INVALID_INPUT { option, value } for a value that cannot be read. */
-export function fieldsIn(values: Readonly<Record<string, FlagValue>>): CreateOptions & { executor?: string } {
+/** The values of the flags by field; `now` is what durations begin from. @throws ErrandError INVALID_INPUT { option, value } for a value that cannot be read. */
+export function fieldsIn(
+  values: Readonly<Record<string, FlagValue>>,
+  now: number,
+): CreateOptions & { executor?: string } {
   return Object.fromEntries(
     [...flags].flatMap(([name, { field, read }]) => {
       const given = values[name]
-      return given === undefined ? [] : [[field, typeof given === 'string' ? read(given) : given]]
+      return given === undefined ? [] : [[field, typeof given === 'string' ? read(given, now) : given]]
     }),
   )
 }

@@ -1,4 +1,6 @@
 // `errand add`: creates one task. Any engine that works on the ledger and has the executor runs it.
+import { timeOf } from '../../../api/engine-time.ts'
+import { systemClock } from '../../../core/clock.ts'
 import { misuse } from '../../../terminal/arguments.ts'
 import { type CommandIo, printValue } from '../../../terminal/io.ts'
 import { changedLine } from '../../../terminal/task-labels.ts'
@@ -16,8 +18,12 @@ export const add = defineVerb({
   options: { ...fieldOptions, run: { type: 'string' } },
   positionals: { max: 1 },
   async run(io, { values, positionals: [name] }) {
-    const given = fieldsIn(values)
-    const fields = { ...given, ...workOf(io, values['run'], given), name: name ?? given.name }
+    const fieldsAt = (now: number) => {
+      const given = fieldsIn(values, now)
+      return { ...given, ...workOf(io, values['run'], given), name: name ?? given.name }
+    }
+    // They are checked before a ledger is opened or made.
+    const fields = fieldsAt(systemClock.now())
     if (fields.name === undefined && fields.executor === undefined) {
       throw misuse(
         'A task needs a name, a command (--run) or an executor (--executor). Usage: errand add [NAME] [--run CMD | --executor X]',
@@ -27,7 +33,7 @@ export const add = defineVerb({
       const idOf = async (ref: string) => (await findTask(engine, ref)).id
       const parentId = fields.parentId && (await idOf(fields.parentId))
       const blockedBy = await Promise.all((fields.blockedBy ?? []).map(idOf))
-      const [task] = await engine.create([{ ...fields, parentId, blockedBy }])
+      const [task] = await engine.create([{ ...fieldsAt(timeOf(engine)), parentId, blockedBy }])
       if (task !== undefined)
         printValue(io, values, task, io.stdout.isTTY ? `${changedLine(task)} (${task.id})` : task.id)
     })

@@ -1,5 +1,5 @@
 // The verbs that look after a ledger: `limit`, `purge`, `trust`, and the table of those for whole ledgers.
-import { systemClock } from '../../../core/clock.ts'
+import { timeOf } from '../../../api/engine-time.ts'
 import { counted } from '../../../core/counted.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { shownLedger } from '../../../ledger/open-ledger.ts'
@@ -55,8 +55,9 @@ export const purge = defineVerb({
     const text = values['older-than']
     if (text === undefined)
       throw misuse('The minimum age is missing: "errand purge --older-than 30d" keeps the last 30 days.')
-    const before = Math.max(0, systemClock.now() - durationOption('older-than', text))
+    const ageMs = durationOption('older-than', text)
     return await withLedger(io, values, async (engine) => {
+      const before = Math.max(0, timeOf(engine) - ageMs)
       const purged = await engine.purge({ before })
       const { total: left } = await engine.list({ limit: 0 })
       const outcome =
