@@ -20,8 +20,10 @@ const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
   // Without any dependency: what `errand --help` needs.
   ['core', /\/src\/core\/(?!parse\.)/],
   ['command', /\/src\/(?:terminal\/(?:arguments|exit-code|io|terminal-text)|surfaces\/cli\/verb)\.ts$/],
-  // For the worker too, which needs nothing else.
+  // For its worker too, which needs nothing else.
   ['sqlite', /\/src\/ledger\/dialects\/sqlite\/(?:connection|quick-check)\.ts$/],
+  // The same, with the driver of a server.
+  ['connection', /\/src\/ledger\/dialects\/postgres\/(?:server-connection|heartbeat)\.ts$/],
   ['library', /\/src\/index\.ts$/],
   // What an agent runs, and what a folder of task files needs: loaded when they are used.
   ['agent', /\/src\/executors\/agent\/converse\.ts$/],
@@ -33,7 +35,7 @@ const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
     /\/node_modules\/kysely\/|\/src\/ledger\/(?!copy\/|check\/|dialects\/postgres|dialects\/sqlite\/(?:quick-check|file-|table-shapes)|(?:open-snapshot|snapshot|find-ledger|trust|home)\.)/,
   ],
   // Loaded for a ledger on a server, or in PGlite.
-  ['postgres', /\/src\/ledger\/dialects\/postgres\/(?!server-url)/],
+  ['postgres', /\/src\/ledger\/dialects\/postgres\/(?!server-url|heartbeat-worker)/],
   // With what several verbs of the command line need.
   [
     'terminal',

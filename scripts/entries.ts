@@ -17,10 +17,11 @@ export const libraryEntries = {
   'ui-messages': 'src/surfaces/ui-messages/index.ts',
 } as const
 
-/** Files that are started by their path: the program, and a worker that lies beside the chunk of its starter. */
+/** Files that are started by their path: the program, and workers that lie beside the chunks of their starters. */
 export const startedEntries = {
   bin: 'src/surfaces/cli/bin.ts',
   'chunks/quick-check-worker': 'src/ledger/dialects/sqlite/quick-check-worker.ts',
+  'chunks/heartbeat-worker': 'src/ledger/dialects/postgres/heartbeat-worker.ts',
 } as const
 
 /**

@@ -59,9 +59,14 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     (each): Ability => (isAbility(each) ? each : defineAbility(each as Parameters<typeof defineAbility>[0])),
   )
   const parsed = { ...given, executors: { ...executorsOf(abilities), ...given.executors } }
-  let now = systemClock.now
-  // Engines of several hosts share the clock of their ledger.
-  const clock = (parsed.clock as Clock | undefined) ?? { ...systemClock, now: () => now() }
+  const ownClock = (parsed.clock as Clock | undefined) ?? systemClock
+  let now = (): number => ownClock.now()
+  // Engines of several hosts share the time of their ledger.
+  const clock: Clock = {
+    now: () => now(),
+    setTimeout: (fn, timeoutMs) => ownClock.setTimeout(fn, timeoutMs),
+    clearTimeout: (id) => ownClock.clearTimeout(id),
+  }
   const ids = (parsed.ids as Ids | undefined) ?? createRandomIds()
   const bus = (parsed.bus as Bus | undefined) ?? createBus({ clock })
   const runBus = runs?.bus ?? bus

@@ -17,6 +17,8 @@ const maxPassedOver = 50
 export interface AdmissionHost extends EngineHost {
   /** Open runs of this engine. */
   readonly slots: ReadonlyMap<string, { readonly task: TaskRecord }>
+  /** Whether the row of this engine is open, and its lease renewed, without an admission. */
+  isLeaseCertain(): boolean
   /** The number of reads of what is due so far. */
   looks(): number
   /** Called in the turn of the commit, before anything that its events cause. `looks`: the number when the admission was decided. */
@@ -33,6 +35,8 @@ export class Admission {
   trees: Trees | undefined
   #maxConcurrent: number
   #limits: Readonly<Record<string, number>>
+  /** While the lease of this engine is over, nothing starts: its run would be one that another engine may begin too. */
+  isPaused = false
   #isDue = false
   /** The number of admissions queued so far, and how many in a row have left the look for tasks to a later one. */
   #queued = 0
@@ -76,11 +80,11 @@ export class Admission {
   /** Queues an admission behind the steps queued in this turn of the event loop, so that it shares their commit. */
   admit(): void {
     const { actors } = this.#host
-    if (this.#isDue || !actors.isWorking) return
+    if (this.#isDue || this.isPaused || !actors.isWorking) return
     this.#isDue = true
     queueMicrotask(() => {
       this.#isDue = false
-      if (!actors.isWorking) return
+      if (this.isPaused || !actors.isWorking) return
       const admission = this.#admitNow().finally(() => this.#admissions.delete(admission))
       this.#admissions.add(admission)
     })
@@ -106,7 +110,7 @@ export class Admission {
   }
 
   #admitNow(): Promise<void> {
-    const { actors, ledger, leaseMs, maxCrashes, executors, canRun, instanceRow, report } = this.#host
+    const { actors, ledger, leaseMs, isLeaseCertain, maxCrashes, executors, canRun, instanceRow, report } = this.#host
     const ctx = this.#host.stepContext()
     const step = admit({
       ...ctx,
@@ -124,7 +128,7 @@ export class Admission {
       maxCrashes,
       trees: this.trees,
       beingCreated: this.#beingCreated,
-      instance: instanceRow(dueAfter(ctx.at, leaseMs)),
+      instance: isLeaseCertain() ? undefined : instanceRow(dueAfter(ctx.at, leaseMs)),
     })
     const number = ++this.#queued
     // While a server answers, many are queued, and the last one finds what those before it would have found. Decided once, because a group
@@ -138,7 +142,7 @@ export class Admission {
         this.#passedOver = isSuperseded ? this.#passedOver + 1 : 0
       }
       // The commit may hold the end of runs that the closing engine has released: they are not for it to start again.
-      return isSuperseded || !actors.isWorking ? leftToLater() : step.decide(tx)
+      return isSuperseded || this.isPaused || !actors.isWorking ? leftToLater() : step.decide(tx)
     }
     return ledger.step({ ...step, decide }).then(
       (admitted) => this.#host.admitted(admitted, looks),

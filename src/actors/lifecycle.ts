@@ -172,7 +172,7 @@ export class Lifecycle {
    */
   async #leave(kept: ReadonlySet<string>): Promise<boolean> {
     const { maxCrashes, shutdownTimeoutMs } = this.#parts.options
-    const lost: LostEngine = { instanceId: this.instanceId, reason: 'released', onlyIfSilentAt: null }
+    const lost: LostEngine = { instanceId: this.instanceId, reason: 'released', onlyIfLeaseEndsAt: null }
     const ctx = this.stepContext()
     const steps = [endRunsOf(lost, maxCrashes, ctx), closeRunsOf(lost, kept, ctx)]
     let written = false

@@ -1,5 +1,6 @@
 // What a working engine does for the whole ledger, beside its own runs: renews its lease, takes over what lost engines
 // left, fires timers, and removes what is older than the retention.
+import type { Lease } from '../ledger/ledger.ts'
 import { dueAfter } from '../steps/step-context.ts'
 import { fireTimers } from '../steps/timers.ts'
 import type { EngineHost } from './engine-host.ts'
@@ -10,6 +11,8 @@ import type { SlotHost } from './run-slot.ts'
 export interface MaintenanceHost extends EngineHost, Pick<SlotHost, 'retryOf'> {
   /** Called at each check: the supervisor then reads what is due and what is ready. */
   checked(): void
+  /** The lease of this engine could not be renewed and is soon over, or it is renewed again. */
+  leaseOver(isOver: boolean): void
   /** Called when families have been purged by the retention: no event reports it. */
   purged(): void
 }
@@ -36,6 +39,8 @@ export class Maintenance {
    * leases.
    */
   #judgeLeasesFrom = 0
+  /** Where the ledger renews the lease. */
+  #lease: Lease | undefined
   #beating = false
   #beatDue = false
   #firing = false
@@ -50,9 +55,11 @@ export class Maintenance {
     // Dead engines are recovered at once. Silent ones get one interval: perhaps the machine has slept, and all have
     // just woken.
     this.#judgeLeasesFrom = this.#host.clock.now() + checkIntervalMs
+    this.#lease = this.#keptByLedger()
     await this.#startRecovery()
+    if (this.#ended) return
     this.#checkLater()
-    this.#beatLater()
+    if (this.#lease === undefined) this.#beatLater()
     this.#purgeLater(0)
   }
 
@@ -72,12 +79,18 @@ export class Maintenance {
     await this.#recovering
   }
 
-  /** Stops everything: nothing more is written. */
-  end(): void {
+  /** Stops everything. Resolves when nothing more is written. */
+  async end(): Promise<void> {
     this.#working = false
     this.#ended = true
     this.#beatDue = false
     this.#clear(...this.#timers.keys())
+    await this.#lease?.end()
+  }
+
+  /** Whether others take this engine for alive without a step that renews its lease. */
+  get isLeaseCertain(): boolean {
+    return this.#lease?.isCertain ?? false
   }
 
   #later(chore: Chore, inMs: number, work: () => void): void {
@@ -99,6 +112,15 @@ export class Maintenance {
   }
 
   // ── heartbeats ──
+
+  #keptByLedger(): Lease | undefined {
+    const { ledger, instanceId, leaseMs, stepContext, instanceRow, leaseOver, report } = this.#host
+    return ledger.keepLease?.(instanceRow(dueAfter(stepContext().at, leaseMs)), leaseMs, {
+      lapsed: () => leaseOver(true),
+      renewed: () => leaseOver(false),
+      report: (error) => report(error, { doing: 'renew the lease', instance: instanceId }),
+    })
+  }
 
   #beatLater(): void {
     this.#later('heartbeat', this.#host.leaseMs / 3, () => {
@@ -143,7 +165,7 @@ export class Maintenance {
   #renewAfterDelay(): void {
     const { clock, leaseMs } = this.#host
     this.#judgeLeasesFrom = clock.now() + leaseMs / 3 + checkIntervalMs
-    void this.#beat()
+    if (this.#lease === undefined) void this.#beat()
   }
 
   #startRecovery(): Promise<void> {

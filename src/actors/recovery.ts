@@ -45,12 +45,15 @@ function isLeftToItsHost({ id, host }: InstanceRecord, instances: readonly Insta
 async function recoverIfLost(instance: InstanceRecord, at: number, host: RecoveryHost): Promise<void> {
   const { id, leaseUntil } = instance
   try {
-    const alive = (await host.ledger.isAlive(id)) !== 'dead'
-    if (alive && !(host.mayJudgeLeases && leaseUntil <= at)) return
+    const life = await host.ledger.isAlive(id)
+    const alive = life !== 'dead'
+    // A ledger with a time of its own has compared the lease with it.
+    const isSilent = life === 'silent' || (host.ledger.now === undefined && leaseUntil <= at)
+    if (alive && !(host.mayJudgeLeases && isSilent)) return
     // The process table of this host says nothing about the commands of another one, and those of the original of a copy go on.
     const leavesCommands = isElsewhere(instance, host) || (await host.ledger.read((tx) => isOriginalEngine(tx, id)))
     const reclaim = leavesCommands ? async () => {} : host.reclaim
-    const lost: LostEngine = { instanceId: id, reason: 'interrupted', onlyIfSilentAt: alive ? at : null }
+    const lost: LostEngine = { instanceId: id, reason: 'interrupted', onlyIfLeaseEndsAt: alive ? leaseUntil : null }
     const closed = await takeOver(lost, { ...host, reclaim })
     // An engine that hangs keeps its lock: it may come back, and must be recognized as alive.
     if (closed && !alive) host.ledger.unregister(id)

@@ -56,6 +56,7 @@ export class Supervisor {
       ...host,
       slots: this.#slots,
       looks: () => this.#looks.count,
+      isLeaseCertain: () => this.#maintenance.isLeaseCertain,
       admitted: (admitted, looks) => {
         this.#looks.noteAdmitted(admitted, looks)
         this.#noteStarted(admitted.started)
@@ -73,6 +74,7 @@ export class Supervisor {
       ...host,
       retryOf,
       checked: () => this.wake(),
+      leaseOver: (isOver) => this.#pause(isOver),
       purged: () => void host.status.count(),
     })
     this.#looks = new Looks({
@@ -136,21 +138,28 @@ export class Supervisor {
     const ended = this.#host.reclaim(commands).catch((error: unknown) => report(error, { doing: 'end commands' }))
     await this.#slotsClosed(commands.length > 0 ? lastCommandsMs : drainMs, [ended])
     const kept = [...this.#slots.values()].filter((slot) => slot.callsWithProcesses.length > 0)
-    this.#stop()
+    await this.#stop()
     this.#changed()
     return new Set(kept.map((slot) => slot.task.id))
   }
 
   /** The ledger has failed: nothing more is written. */
   abort(): void {
-    this.#stop()
+    void this.#stop()
     for (const slot of this.#slots.values()) slot.giveUp()
   }
 
-  #stop(): void {
+  async #stop(): Promise<void> {
     this.#stopped.abort()
-    this.#maintenance.end()
     this.#unlisten?.()
+    await this.#maintenance.end()
+  }
+
+  /** While the lease is over, other engines may begin the runs again. Those here are released when the ledger can be written. */
+  #pause(isPaused: boolean): void {
+    this.#admission.isPaused = isPaused
+    if (isPaused) for (const slot of this.#slots.values()) slot.end('the engine could not renew its lease in time')
+    else this.wake()
   }
 
   /** Resolves when all slots are closed and the other promises are settled, or after the timeout. */
@@ -262,6 +271,7 @@ export class Supervisor {
       this.#followSlot(slot, event)
     }
     if (!this.isWorking) slot.drain()
+    else if (this.#admission.isPaused) slot.end()
     this.#changed()
   }
 

@@ -16,6 +16,9 @@ export const systemClock: Clock = {
   clearTimeout: (id) => clearTimeout(id as NodeJS.Timeout),
 }
 
+/** For durations: it goes on when the clock of the host is set. Its time is that of the host when the process began, and drifts from there. */
+export const steadyClock: Clock = { ...systemClock, now: () => performance.timeOrigin + performance.now() }
+
 /** An ISO 8601 time for messages; the number itself when it is outside the range of a date. */
 export function isoTime(ms: number): string {
   const date = new Date(ms)

@@ -461,15 +461,35 @@ export interface LedgerObserver {
 
 /**
  * Whether an instance lives. `alive` and `dead` are certain, by a lock that ends with its process; for `unknown` only the lease can decide:
- * its lock cannot be checked from here, or is missing although the instance may live.
+ * its lock cannot be checked from here, or is missing although the instance may live. `silent`: it may live, and its lease is over by the
+ * time of the ledger; said only by a ledger with a time of its own (`now`), where nothing else judges leases.
  */
-export type Life = 'alive' | 'dead' | 'unknown'
+export type Life = 'alive' | 'dead' | 'silent' | 'unknown'
+
+/** The lease of an instance, which its ledger renews beside all steps. */
+export interface Lease {
+  /** Whether the row of the instance is open for certain: since it was last renewed, no other engine can have taken this one for lost. */
+  readonly isCertain: boolean
+  /** Resolves when no renewal follows. */
+  end(): Promise<void>
+}
+
+export interface LeaseNotices {
+  /** The lease could not be renewed, and is over soon: then other engines may take over the runs. */
+  lapsed(): void
+  /** After `lapsed`: the lease is renewed again. */
+  renewed(): void
+  report(error: unknown): void
+}
 
 /** The storage of tasks. */
 export interface Ledger {
   /** A path, `:memory:` or a URL without its secrets: for messages and child processes. */
   readonly name: string
-  /** The time that all processes of the ledger share, in epoch milliseconds. Absent where they share the clock of their host. */
+  /**
+   * The time that all processes of the ledger share, in epoch milliseconds; it never steps back. Absent where they share the clock of their
+   * host.
+   */
   readonly now?: () => number
   /**
    * Runs a step in order of arrival, on the writes of the steps before it; resolves when it is durable.
@@ -490,6 +510,11 @@ export interface Ledger {
    */
   register(instanceId: string): Promise<void>
   isAlive(instanceId: string): Promise<Life>
+  /**
+   * Renews the lease of a registered instance until `end`, for as long as the event loop of this process turns. Absent where steps do
+   * (`instance.renew`).
+   */
+  readonly keepLease?: (instance: InstanceRecord, leaseMs: number, notices: LeaseNotices) => Lease
   /**
    * Unregisters an instance whose row has ended, of this process or a dead one. If the own row could not be ended, `asDead` shows the
    * others a dead instance, so that they recover it at once.

@@ -38,6 +38,7 @@ export function redactingLedger(inner: Ledger, redaction: Redaction): Ledger {
   return {
     name: inner.name,
     ...(inner.now === undefined ? {} : { now: inner.now }),
+    ...(inner.keepLease === undefined ? {} : { keepLease: inner.keepLease }),
     step: (step) => inner.step({ ...step, decide: (tx) => step.decide(wrapped(tx)) }),
     read: (query, reader) => inner.read(query, reader),
     register: (instanceId) => inner.register(instanceId),

@@ -1,5 +1,5 @@
 // Admission: ready tasks start as runs of this instance, by priority and then age, as many as there are free slots. The slots are counted
-// in the transaction that fills them. Each admission also renews the lease of the engine.
+// in the transaction that fills them. An admission also renews the lease of the engine, unless something else does.
 
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -29,8 +29,8 @@ export interface AdmitRequest extends StepContext {
   trees: Trees | undefined
   /** Tasks that do not start in the commit that creates them, and perhaps this one does. */
   beingCreated: ReadonlySet<string>
-  /** The row of this engine with a renewed lease: an engine that owns runs counts as alive. */
-  instance: InstanceRecord
+  /** The row of this engine with a renewed lease: an engine that owns runs counts as alive. Undefined where it does for certain. */
+  instance: InstanceRecord | undefined
 }
 
 interface AdmittedExecutor {
@@ -86,7 +86,7 @@ function* decideAdmission(tx: Tx, request: AdmitRequest): Op<Admitted> {
   const { heads, room } = yield* loadHeads(tx, request)
   const mayStart = heads.filter(({ id }) => !request.beingCreated.has(id))
   const chosen = choose(mayStart, room, request)
-  if (chosen.length > 0) yield* tx.instance.renew(request.instance)
+  if (chosen.length > 0 && request.instance !== undefined) yield* tx.instance.renew(request.instance)
   const started: TaskRecord[] = []
   const damaged: TaskRecord[] = []
   let { nextDue } = room

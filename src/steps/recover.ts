@@ -16,14 +16,14 @@ import { transition } from './transition.ts'
 
 /** An engine whose runs are taken over. */
 export interface LostEngine extends FormerHolder {
-  /** The engine may be alive, and counts as lost only if its lease was over at this time; null for one that has ended. */
-  onlyIfSilentAt: number | null
+  /** The engine may be alive, and counts as lost only if its lease still ends at this time; null for one that has ended. */
+  onlyIfLeaseEndsAt: number | null
 }
 
 /** Null if the engine is not lost. */
-function* loadRuns(tx: Reads, { instanceId, onlyIfSilentAt }: LostEngine): Op<RunRecord[] | null> {
+function* loadRuns(tx: Reads, { instanceId, onlyIfLeaseEndsAt }: LostEngine): Op<RunRecord[] | null> {
   const instance = yield* tx.instance.get(instanceId)
-  const showsUp = onlyIfSilentAt !== null && instance !== undefined && instance.leaseUntil > onlyIfSilentAt
+  const showsUp = onlyIfLeaseEndsAt !== null && instance !== undefined && instance.leaseUntil !== onlyIfLeaseEndsAt
   return showsUp ? null : yield* tx.run.openOf(instanceId)
 }
 

@@ -5,6 +5,7 @@ export function delegateLedger(inner: Ledger, replaced: Partial<Ledger> = {}): L
   return {
     name: inner.name,
     ...(inner.now === undefined ? {} : { now: inner.now }),
+    ...(inner.keepLease === undefined ? {} : { keepLease: inner.keepLease }),
     step: (step) => inner.step(step),
     read: (query, reader) => inner.read(query, reader),
     register: (id) => inner.register(id),

@@ -76,7 +76,7 @@ const steps: Record<string, Step> = {
     retryOf: () => ({ ...retryPolicy, on: [] }),
     executors: ['x'],
   }),
-  'end runs of a lost engine': endRunsOf({ instanceId: 'engine-1', reason: 'interrupted', onlyIfSilentAt: null }, 1, {
+  'end runs of a lost engine': endRunsOf({ instanceId: 'engine-1', reason: 'interrupted', onlyIfLeaseEndsAt: null }, 1, {
     ...ctx,
     instanceId: 'engine-2',
   }),

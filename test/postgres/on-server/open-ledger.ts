@@ -41,9 +41,19 @@ async function openInMemory(clock: Clock | undefined): Promise<Ledger> {
   })
 }
 
-/** Under the name that the test knows, and with the clock of the test. */
+/** Under the name that the test knows, and with the clock of the test, by which the engine renews and judges leases itself. */
 function likeFile(ledger: Ledger, name: string): Ledger {
-  const { now: _, ...like } = delegateLedger(ledger, { name })
+  const {
+    now: _now,
+    keepLease: _keepLease,
+    ...like
+  } = delegateLedger(ledger, {
+    name,
+    async isAlive(id) {
+      const life = await ledger.isAlive(id)
+      return life === 'silent' ? 'unknown' : life
+    },
+  })
   return like
 }
 

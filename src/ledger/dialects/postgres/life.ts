@@ -1,5 +1,5 @@
 // Which instances live, and who wakes whom: what a ledger on PostgreSQL asks for beside its statements.
-import type { Life } from '../../ledger.ts'
+import type { Ledger, Life } from '../../ledger.ts'
 
 export interface LedgerLife {
   register(instanceId: string): Promise<void>
@@ -8,7 +8,8 @@ export interface LedgerLife {
   /** A group of this process has been committed: notifies others. */
   committed(): void
   /** The time of the server, in epoch milliseconds; undefined: that of this host. */
-  now?(): number
+  readonly now?: Ledger['now']
+  readonly keepLease?: Ledger['keepLease']
   close(): Promise<void>
 }
 

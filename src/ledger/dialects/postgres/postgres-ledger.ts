@@ -78,6 +78,7 @@ export class PostgresLedger implements Ledger, GroupRunner {
   readonly #observers = new LedgerObservers()
   /** The time of the server, where it may be another than that of this host. */
   readonly now?: () => number
+  readonly keepLease?: NonNullable<Ledger['keepLease']>
   #closing: Promise<void> | undefined
   #closed = false
   #failure: unknown
@@ -91,7 +92,8 @@ export class PostgresLedger implements Ledger, GroupRunner {
     this.#life = life
     this.#history = history
     this.#clock = clock
-    if (life.now !== undefined) this.now = () => life.now?.() as number
+    if (life.now !== undefined) this.now = life.now
+    if (life.keepLease !== undefined) this.keepLease = life.keepLease
     this.#commits = new GroupCommit(this, this.#observers, clock, createRandomIds().random)
   }
 

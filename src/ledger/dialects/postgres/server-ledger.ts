@@ -1,5 +1,5 @@
 // Opens the ledger on a PostgreSQL server: three connections, for steps, for reads, and to watch other engines.
-import { type Clock, systemClock } from '../../../core/clock.ts'
+import { type Clock, steadyClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { createRandomIds } from '../../../core/ids.ts'
 import type { Ledger, Tx } from '../../ledger.ts'
@@ -23,7 +23,7 @@ import { Writer } from './writer.ts'
  * Opens the ledger at a URL like `postgres://user@host/database?schema=errand`, and creates or migrates it.
  * @throws ErrandError INVALID_INPUT, LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_UNAVAILABLE, NOT_OFFERED
  */
-export async function openServerLedger(url: string, clock: Clock = systemClock): Promise<Ledger> {
+export async function openServerLedger(url: string, clock: Clock = steadyClock): Promise<Ledger> {
   const target = parseServerUrl(url)
   const { name } = target
   const { writer, reader, watch } = connectionsTo(target)
@@ -43,7 +43,8 @@ export async function openServerLedger(url: string, clock: Clock = systemClock):
     await requirePrivileges(watch, name)
     if (writer.isPooled) await requireSameLedger(watch, writer, name)
     const disconnect = () => Promise.all([writer.close(), reader.close()])
-    const life = new ServerWatch(watch, await currentSchema(watch), clock, {
+    const of = { target, clock, schema: schema ?? (await currentSchema(watch)) }
+    const life = new ServerWatch(watch, of, {
       othersChanged: () => ledger?.othersChanged(),
       silent() {
         writer.drop()

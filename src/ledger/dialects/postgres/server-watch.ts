@@ -5,10 +5,14 @@ import { hostname } from 'node:os'
 import type { Clock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { waitAtMost } from '../../../core/signals.ts'
-import type { Life } from '../../ledger.ts'
+import type { InstanceRecord } from '../../../entities/instance.ts'
+import type { Lease, LeaseNotices, Life } from '../../ledger.ts'
 import { applicationId } from '../../migrations/migrations.ts'
 import type { LedgerLife } from './life.ts'
 import type { ServerConnection } from './server-connection.ts'
+import { ServerHeartbeat } from './server-heartbeat.ts'
+import { ServerTime } from './server-time.ts'
+import type { ServerTarget } from './server-url.ts'
 
 /** A commit whose notification was lost is noticed after this time. */
 const pollMs = 1_000
@@ -27,8 +31,6 @@ const repeatedWithinMs = 2_000
 /** A connection without an answer for so many looks, each of this length, is lost. Several, because a process that was stopped looks late. */
 const silentLooks = 5
 const silentLookMs = 1_000
-/** Larger steps back are those of a clock that was set. */
-const maxStepBackMs = 1_000
 
 /** The locks of instances, beside those of the ledger, which have other keys. */
 const instanceKey = applicationId + 2
@@ -37,7 +39,9 @@ const lookAtInstance = `
   select exists (select 1 from pg_locks where locktype = 'advisory' and granted and objsubid = 2
       and database = (select oid from pg_database where datname = current_database())
       and classid = $1::int4::oid and objid = hashtext($2)::oid) as held,
-    (select host from instance where id = $3) as host, (select pid from instance where id = $3) as pid`
+    instance.host, instance.pid,
+    coalesce(instance.lease_until <= extract(epoch from clock_timestamp()) * 1000, false) as silent
+  from (select 1) as one left join instance on id = $3`
 
 export interface WatchNotices {
   /** Another process may have committed. */
@@ -48,31 +52,36 @@ export interface WatchNotices {
 
 export class ServerWatch implements LedgerLife {
   readonly #connection: ServerConnection
+  readonly #target: ServerTarget
   readonly #clock: Clock
   readonly #channel: string
   readonly #schema: string
   readonly #notices: WatchNotices
   /** The instances of this process. */
   readonly #held = new Set<string>()
-  /** By instance: the session that holds its lock. */
-  readonly #locks = new Map<string, number | undefined>()
-  /** The session that listens and holds the lock of every instance; a later one has yet to begin. */
-  #session: number | undefined
+  /** By instance whose lock the session holds: since when. */
+  readonly #locks = new Map<string, number>()
+  /** Whether the session listens and holds the lock of every instance. A new one has yet to begin. */
+  #hasBegun = false
   /** Instances seen without their lock: since when without a break, and when last. */
   readonly #missing = new Map<string, { since: number; last: number }>()
   #timer: unknown
   #closed = false
   #notifying = false
   #notifyAgain = false
-  /** The clock of the server minus that of this host, in milliseconds. */
-  #offsetMs = 0
-  #lastNow = 0
+  readonly #time: ServerTime
   /** Before this time a missing session proves nothing. */
   #judgesFrom = 0
 
-  constructor(connection: ServerConnection, schema: { oid: number }, clock: Clock, notices: WatchNotices) {
+  constructor(
+    connection: ServerConnection,
+    { target, schema, clock }: { target: ServerTarget; schema: { oid: number }; clock: Clock },
+    notices: WatchNotices,
+  ) {
     this.#connection = connection
+    this.#target = target
     this.#clock = clock
+    this.#time = new ServerTime(clock)
     this.#schema = String(schema.oid)
     this.#channel = `errand_${schema.oid}`
     this.#notices = notices
@@ -97,10 +106,14 @@ export class ServerWatch implements LedgerLife {
     this.#connection.onNotification = (sender) => {
       if (sender !== this.#connection.processId) this.#notices.othersChanged()
     }
-    this.#connection.onLost = () => this.#lookAgain(0)
     await this.#compareClocks()
-    this.#session = this.#connection.processId
-    this.#lookAgain(pollMs)
+    this.#hasBegun = this.#connection.isConnected
+    this.#connection.onLost = () => {
+      this.#hasBegun = false
+      this.#locks.clear()
+      this.#lookAgain(0)
+    }
+    this.#lookAgain(this.#hasBegun ? pollMs : 0)
   }
 
   async register(instanceId: string): Promise<void> {
@@ -109,7 +122,7 @@ export class ServerWatch implements LedgerLife {
     try {
       if (await this.#takeLock(instanceId)) return
       // The connection was lost meanwhile, and the session before still has the lock.
-      this.#session = undefined
+      this.#hasBegun = false
       this.#lookAgain(reconnectMs)
     } catch (error) {
       this.#held.delete(instanceId)
@@ -122,18 +135,19 @@ export class ServerWatch implements LedgerLife {
     // A process that has lost its own connection cannot judge others.
     if (!this.#connection.isConnected) return 'unknown'
     const { rows } = await this.#connection.query(lookAtInstance, [instanceKey, this.#keyOf(instanceId), instanceId])
-    const [found] = rows as [{ held: boolean; host: string | null; pid: number | null }]
+    const [found] = rows as [{ held: boolean; host: string | null; pid: number | null; silent: boolean }]
     if (found.held) {
       this.#missing.delete(instanceId)
-      return 'alive'
+      return found.silent ? 'silent' : 'alive'
     }
     if (found.host === hostname() && found.pid !== null && !isProcess(found.pid)) return 'dead'
     const now = this.#clock.now()
-    if (now < this.#judgesFrom) return 'unknown'
+    if (now < this.#judgesFrom) return found.silent ? 'silent' : 'unknown'
     const seen = this.#missing.get(instanceId)
     const since = seen === undefined || now - seen.last > lookAgainMs ? now : seen.since
     this.#missing.set(instanceId, { since, last: now })
-    return now - since >= graceMs ? 'dead' : 'unknown'
+    if (now - since >= graceMs) return 'dead'
+    return found.silent ? 'silent' : 'unknown'
   }
 
   unregister(instanceId: string): void {
@@ -169,11 +183,12 @@ export class ServerWatch implements LedgerLife {
     }, notifyEveryMs)
   }
 
-  now(): number {
-    const now = Math.floor(this.#clock.now() + this.#offsetMs)
-    const steppedBackMs = this.#lastNow - now
-    if (steppedBackMs <= 0 || steppedBackMs > maxStepBackMs) this.#lastNow = now
-    return this.#lastNow
+  readonly now = (): number => Math.floor(this.#time.now())
+
+  readonly keepLease = (instance: InstanceRecord, leaseMs: number, notices: LeaseNotices): Lease => {
+    const heldSince = (): number | undefined => this.#locks.get(instance.id)
+    const host = { target: this.#target, instance, leaseMs, clock: this.#clock, watch: this.#connection, heldSince }
+    return new ServerHeartbeat(host, notices)
   }
 
   async close(): Promise<void> {
@@ -196,15 +211,14 @@ export class ServerWatch implements LedgerLife {
 
   /** False while the session that held it before has not ended at the server. */
   async #takeLock(instanceId: string): Promise<boolean> {
-    const session = this.#connection.processId
     // The server counts how often a session takes a lock, and would keep it after one release.
-    if (session !== undefined && this.#locks.get(instanceId) === session) return true
+    if (this.#locks.has(instanceId)) return true
     const { rows } = await this.#connection.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [
       instanceKey,
       this.#keyOf(instanceId),
     ])
     const [{ taken }] = rows as [{ taken: boolean }]
-    if (taken) this.#locks.set(instanceId, session)
+    if (taken) this.#locks.set(instanceId, this.#clock.now())
     return taken
   }
 
@@ -216,8 +230,7 @@ export class ServerWatch implements LedgerLife {
 
   async #look(): Promise<void> {
     try {
-      const { processId } = this.#connection
-      if (processId === undefined || processId !== this.#session) await this.#answered(this.#resume())
+      if (!this.#hasBegun) await this.#answered(this.#begin())
       else await this.#answered(this.#compareClocks(), () => this.#notices.silent())
       this.#notices.othersChanged()
       this.#lookAgain(pollMs)
@@ -237,18 +250,18 @@ export class ServerWatch implements LedgerLife {
     throw new Error('the server does not answer')
   }
 
-  async #resume(): Promise<void> {
+  async #begin(): Promise<void> {
     await this.#listen()
+    await this.#compareClocks()
     const taken = await Promise.all([...this.#held].map((id) => this.#takeLock(id)))
     if (taken.includes(false)) throw new Error('the session before this one still holds a lock')
-    this.#session = this.#connection.processId
+    this.#hasBegun = this.#connection.isConnected
   }
 
   async #compareClocks(): Promise<void> {
     const sentAt = this.#clock.now()
     const { rows } = await this.#connection.query('select extract(epoch from clock_timestamp())::float8 * 1000 as now')
-    const halfWay = (sentAt + this.#clock.now()) / 2
-    this.#offsetMs = (rows as [{ now: number }])[0].now - halfWay
+    this.#time.compare((rows as [{ now: number }])[0].now, sentAt)
   }
 }
 

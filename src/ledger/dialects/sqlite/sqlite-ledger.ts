@@ -1,7 +1,7 @@
 // The ledger on SQLite: steps run synchronously inside one transaction per group; nothing is ever awaited in between.
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { Reader } from '../../../bus/reader.ts'
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
@@ -23,6 +23,7 @@ import { LedgerObservers } from '../../ledger-observers.ts'
 import { noteOpenLedger } from '../../open-files.ts'
 import { type Asked, answered, type Request } from '../../statement.ts'
 import { tablesOf } from '../../tables/tables.ts'
+import { startWorker } from '../start-worker.ts'
 import { type Connection, isBusy, sqliteCode, translate, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { createInstanceLocks, type InstanceLocks } from './instance-lock.ts'
@@ -163,9 +164,7 @@ class SqliteLedger implements Ledger, GroupRunner {
 
   /** A large file is checked beside the work; damage stops all that use the ledger. */
   checkInBackground(): void {
-    const file = import.meta.url.endsWith('.ts') ? './quick-check-worker.ts' : './quick-check-worker.js'
-    const worker = new Worker(new URL(file, import.meta.url), { workerData: this.name })
-    worker.unref()
+    const worker = startWorker('quick-check-worker', import.meta.url, this.name)
     this.#checker = worker
     worker.once('message', (damage: string | null) => {
       if (damage !== null) this.#fail(new ErrandError('LEDGER_CORRUPT', damage, { path: this.name }))

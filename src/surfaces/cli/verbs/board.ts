@@ -16,8 +16,8 @@ const boardVerbs = verbTable({
   claim: { summary: 'claim a task', load: () => import('./board/claims.ts') },
   done: { summary: 'complete a task', load: () => import('./board/claims.ts') },
   release: { summary: 'release a task', load: () => import('./board/claims.ts') },
-  block: { summary: 'make a task wait for others', load: () => import('./board/blockers.ts') },
-  unblock: { summary: 'stop a task from waiting for others', load: () => import('./board/blockers.ts') },
+  block: { summary: 'make a task wait for others', load: () => import('./board/tasks.ts') },
+  unblock: { summary: 'stop a task from waiting for others', load: () => import('./board/tasks.ts') },
   why: { summary: 'explain why a task does not start', load: () => import('./board/tasks.ts') },
   graph: {
     summary: 'list the open tasks in an order that respects their blockers',

@@ -7,6 +7,7 @@ import { type FlagsOf, lists, switches, texts, wholeNumber } from '../../../term
 import { exitCodes } from '../../../terminal/exit-code.ts'
 import { type CommandIo, note, printValue } from '../../../terminal/io.ts'
 import { aborted, StopListener } from '../../../terminal/stop-listener.ts'
+import { tokenCheck } from '../../../web/request-guard.ts'
 import { withLedger } from '../open-ledger.ts'
 import { orMisuse } from '../serving.ts'
 import { defineVerb } from '../verb.ts'
@@ -62,7 +63,6 @@ function portOf(flags: InspectFlags, option: 'port' | 'inspector-port'): number 
 /** Serves the page with the scope `read`: the bus refuses changes. */
 async function servePage(io: CommandIo, engine: Engine, token: string, port: number) {
   const { serve } = await import('../../http/index.ts')
-  const { tokenCheck } = await import('../../../web/request-guard.ts')
   const bearsToken = tokenCheck(token)
   return await orMisuse(
     serve(engine, {

@@ -1,9 +1,9 @@
-// The tasks of a board: `errand board add`, `show`, `why`, `graph` and `rm`.
+// The tasks of a board: `errand board add`, `show`, `block`, `unblock`, `why`, `graph` and `rm`.
 
-import { lists, oneOf, texts, wholeNumber } from '../../../../terminal/arguments.ts'
+import { type FlagsOf, lists, misuse, oneOf, texts, wholeNumber } from '../../../../terminal/arguments.ts'
 import { printBoard, printChanged, printUnblocked } from '../../../../terminal/board-text.ts'
 import { cliCaller } from '../../../../terminal/caller.ts'
-import { print, printJson, printValue } from '../../../../terminal/io.ts'
+import { type CommandIo, print, printJson, printValue } from '../../../../terminal/io.ts'
 import { boardOptions, boardRef, boardRefs, withBoard } from '../../board-target.ts'
 import { childrenFates, forEachRef } from '../../each-ref.ts'
 import { contextText, readContext } from '../../task-context.ts'
@@ -56,6 +56,39 @@ export const show = defineVerb({
       else print(io, contextText(await readContext(access, id)))
     }),
 })
+
+const blockerOptions = { ...boardOptions, ...lists('after') }
+
+export const block = defineVerb({
+  usage: 'board block N --after M,…',
+  help: 'Makes a pending task wait for others: it may be claimed when they are completed. --after may be given several times.',
+  options: blockerOptions,
+  positionals: { min: 1, max: 1 },
+  run: (io, { values, positionals: [ref = ''] }) => changeBlockers(io, values, ref, 'addBlockedBy'),
+})
+
+export const unblock = defineVerb({
+  usage: 'board unblock N --after M,…',
+  help: 'Stops a task from waiting for others. --after may be given several times.',
+  options: blockerOptions,
+  positionals: { min: 1, max: 1 },
+  run: (io, { values, positionals: [ref = ''] }) => changeBlockers(io, values, ref, 'removeBlockedBy'),
+})
+
+async function changeBlockers(
+  io: CommandIo,
+  values: FlagsOf<typeof blockerOptions>,
+  ref: string,
+  change: 'addBlockedBy' | 'removeBlockedBy',
+): Promise<void> {
+  if (values.after === undefined) throw misuse('The tasks to wait for are missing: give --after 1,2')
+  return await withBoard(io, values, async ({ engine, board }) => {
+    const id = await boardRef(engine, ref)
+    const input = { id, [change]: await boardRefs(engine, values.after), board }
+    const { task, unblocked } = await engine.bus.call('board:update', input, cliCaller)
+    printChanged(io, values, task, unblocked)
+  })
+}
 
 export const why = defineVerb({
   usage: 'board why N',
