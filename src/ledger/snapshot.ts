@@ -24,6 +24,8 @@ export interface LedgerSnapshot {
   /** A path, or a URL without its password. */
   readonly name: string
   readonly dialect: Dialect
+  /** When the snapshot was made, by the clock that the leases of the ledger follow. */
+  readonly at: number
   /** Runs reads in the snapshot. */
   run<R>(op: Op<R>): Promise<R>
   /** All rows of a table by their keys, texts in the order of their bytes. One table at a time. */

@@ -79,6 +79,11 @@ class Chaos {
     }
   }
 
+  /** A process that cannot open the ledger ends, as it should; that is not what these faults are for. */
+  async #areOpen(workers: readonly Worker[]): Promise<void> {
+    await Promise.all(workers.map((worker) => worker.lineWhere(({ ready }) => ready === true)))
+  }
+
   /** False if there was nothing to do it to. */
   async #fault(name: keyof Chaos['counts'], at: number): Promise<boolean> {
     const worker = this.workers[at] as Worker
@@ -87,6 +92,7 @@ class Chaos {
       this.start(at)
       return true
     }
+    await this.#areOpen(name === 'cut' ? this.workers : [worker])
     if (name === 'cut') {
       const { rowCount } = await this.#admin.query(
         `select pg_terminate_backend(pid) from (select pid from pg_stat_activity
@@ -214,7 +220,7 @@ async function complaintsUnderFaults(
   const isSame = followed.length === stored.length && followed.every(({ seq }, at) => seq === stored[at])
   await copyLedger(chaos.url, chaos.place.ledger)
   return [
-    ...settled.filter(({ status }) => status !== 'completed').map(({ status }) => `a task is ${status}`),
+    ...settled.filter(({ status }) => status !== 'completed').map((outcome) => `a task: ${JSON.stringify(outcome)}`),
     ...(isSame ? [] : [`a follower has seen ${followed.length} events of ${stored.length}, or in another order`]),
     ...(over === 0 ? [] : [`${over} samples are over the limit`]),
     ...(await violationsIn(chaos.url)),

@@ -1,7 +1,9 @@
 // Copies between SQLite and a server, in both directions.
 import pg from 'pg'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { systemClock } from '../../src/core/clock.ts'
 import { copyLedger } from '../../src/ledger/copy/copy-ledger.ts'
+import { ServerConnection } from '../../src/ledger/dialects/postgres/server-connection.ts'
 import { ledgerFile, openEngine } from '../engine/world.ts'
 import { executors, fillLedger, rowsOfFile, rowsOfServer } from '../ledger/copy/filled-ledger.ts'
 import { copyUntil } from '../ledger/copy/killed-copy.ts'
@@ -104,5 +106,33 @@ describe.skipIf(server === undefined)('a copy between a file and a server', () =
     for (const target of [await createDatabase(server), ledgerFile()]) {
       await expect(copyLedger(url, target)).rejects.toMatchObject({ code: 'LEDGER_CORRUPT' })
     }
+  })
+
+  it('names the engines that work on its original by the clock of the server, whatever that of this host says', async () => {
+    const url = await createDatabase(server)
+    const engine = await openEngine({ ledger: url })
+    onTestFinished(() => engine.close())
+    vi.spyOn(systemClock, 'now').mockImplementation(() => Date.now() + 3_600_000)
+    expect(await copyLedger(url, ledgerFile())).toMatchObject({ engines: 1 })
+  })
+
+  it('leaves no connection behind when it cannot be compared with its original', async () => {
+    const from = ledgerFile()
+    await fillLedger(from, { tasks: 3 })
+    const url = await createDatabase(server)
+    const query = ServerConnection.prototype.query
+    vi.spyOn(ServerConnection.prototype, 'query').mockImplementation(function (
+      this: ServerConnection,
+      sql,
+      parameters,
+    ) {
+      return query.call(this, sql.startsWith('begin isolation level') ? 'a planted fault' : sql, parameters)
+    })
+    await expect(copyLedger(from, url)).rejects.toThrow('syntax error')
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    onTestFinished(() => client.end())
+    const sessions = `select application_name from pg_stat_activity where datname = current_database() and application_name like 'errand %'`
+    await expect.poll(async () => (await client.query(sessions)).rows).toEqual([])
   })
 })

@@ -13,11 +13,24 @@ export interface Network {
 
 const ip = (...args: string[]) => void execFileSync('ip', args, { stdio: 'pipe' })
 
+/** The first of so many subnets that no other process uses: several runs may be under way on this host. */
+function freeSubnet(count: number): number {
+  const used = execFileSync('ip', ['-4', '-o', 'address'], { encoding: 'utf8' })
+  const blocks = Math.floor(250 / count)
+  for (let block = process.pid; block < process.pid + blocks; block++) {
+    const first = (block % blocks) * count + 1
+    if (!Array.from({ length: count }, (_, at) => `10.83.${first + at}.`).some((each) => used.includes(each)))
+      return first
+  }
+  throw new Error('No subnet is free.')
+}
+
 /** Undefined where this process may not make namespaces. */
 export function openNetwork(count: number): Network | undefined {
   const nameOf = (at: number) => `errand-${process.pid}-${at}`
   const linkOf = (at: number) => `er${process.pid % 100_000}-${at}`
-  const address = (at: number, end: number) => `10.83.${at + 1}.${end}`
+  const first = freeSubnet(count)
+  const address = (at: number, end: number) => `10.83.${first + at}.${end}`
   const remove = (at: number) => {
     try {
       ip('netns', 'delete', nameOf(at))

@@ -1,7 +1,6 @@
 // Copies a ledger, between databases or on one. A copy takes one snapshot of the original, in which nothing is half done, while engines go on
 // working. It is made by comparison: what the target lacks or has otherwise is written. So a copy that was interrupted is continued by the
 // next one, from another snapshot, and compares as equal when it is done.
-import { systemClock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { wordsOf } from '../../entities/fact-tokens.ts'
 import type { CopyTarget } from '../copy-target.ts'
@@ -56,12 +55,11 @@ export interface CopyProgress {
  */
 export async function copyLedger(from: string, to: string, options: CopyOptions = {}): Promise<CopiedLedger> {
   if (from === to) throw new ErrandError('INVALID_INPUT', `A ledger cannot be copied to itself: ${shownLedger(from)}.`)
-  const at = systemClock.now()
   const original = await openSnapshot(from)
   try {
     const target = await openTarget(to, options)
     try {
-      return await copyAll(original, target, at, options)
+      return await copyAll(original, target, options)
     } finally {
       await target.close()
     }
@@ -83,8 +81,6 @@ async function openTarget(name: string, { replace = false }: CopyOptions): Promi
 async function copyAll(
   original: LedgerSnapshot,
   target: CopyTarget,
-  /** The time of the snapshot. */
-  at: number,
   { onProgress = () => {} }: CopyOptions,
 ): Promise<CopiedLedger> {
   const tables: Record<string, number> = {}
@@ -101,7 +97,7 @@ async function copyAll(
     const report = (rows: number) => onProgress({ doing: 'verify', table: table.name, rows })
     await verifyTable(original, target, table, report)
   }
-  const engines = await original.run(workingEngines(tablesOf(original.dialect), at))
+  const engines = await original.run(workingEngines(tablesOf(original.dialect), original.at))
   await target.run(recordOriginalEngines(tablesOf(target.dialect), engines))
   const replaced = (await target.finish(await original.lastNumbers())) ?? null
   const rows = Object.values(tables).reduce((sum, each) => sum + each, 0)

@@ -277,7 +277,7 @@ const remedies = [
   { codes: /^3D000/, remedy: 'Create the database, or name another one in the URL.' },
   {
     codes: /^53300/,
-    remedy: 'The server has no connection left: an engine needs three. Raise max_connections, or close others.',
+    remedy: 'The server has no connection left: an engine needs four. Raise max_connections, or close others.',
   },
   {
     codes: /^08P01/,

@@ -1,4 +1,5 @@
-// Opens the ledger on a PostgreSQL server: three connections, for steps, for reads, and to watch other engines.
+// Opens the ledger on a PostgreSQL server: three connections, for steps, for reads, and to watch other engines. A working
+// engine has a fourth one (heartbeat-worker.ts).
 import { type Clock, steadyClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { createRandomIds } from '../../../core/ids.ts'

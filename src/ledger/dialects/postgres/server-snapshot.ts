@@ -1,6 +1,7 @@
 // A snapshot of a ledger on a server: a transaction that reads, on a connection of its own.
 import { ErrandError } from '../../../core/errors.ts'
 import type { Op } from '../../ledger.ts'
+import { unfinishedCopy } from '../../migrations/migrations.ts'
 import {
   batchRows,
   type LedgerSnapshot,
@@ -11,7 +12,7 @@ import {
 import type { Request } from '../../statement.ts'
 import { StatementFailed } from './client.ts'
 import { postgresDialect } from './dialect.ts'
-import { storedVersion } from './migrate.ts'
+import { storedVersion, tablesFound } from './migrate.ts'
 import { ServerConnection } from './server-connection.ts'
 import type { ServerTarget } from './server-url.ts'
 import { drive, Session } from './session.ts'
@@ -29,12 +30,11 @@ export async function openServerSnapshot(target: ServerTarget): Promise<LedgerSn
     await requireUsable(connection, target)
     const stored = await storedVersion(connection)
     if (stored === undefined) {
+      if ((await tablesFound(connection)).copying) throw unfinishedCopy(name)
       throw new ErrandError('NOT_FOUND', `There is no ledger at ${name}.`, { ledger: name })
     }
     requireCurrentVersion(stored.version, name)
-    const session = new Session(connection)
-    await session.begin('begin isolation level repeatable read read only')
-    return new ServerSnapshot(name, connection, session)
+    return await ServerSnapshot.begin(name, connection)
   } catch (error) {
     await connection.close()
     throw ErrandError.isInstance(error) ? error : unusable(error, name)
@@ -44,11 +44,27 @@ export async function openServerSnapshot(target: ServerTarget): Promise<LedgerSn
 export class ServerSnapshot implements LedgerSnapshot {
   readonly name: string
   readonly dialect = postgresDialect
+  readonly at: number
   readonly #connection: ServerConnection
   readonly #session: Session
 
-  constructor(name: string, connection: ServerConnection, session: Session) {
+  /** Closes the connection if that fails. @throws StatementFailed; ErrandError LEDGER_UNAVAILABLE, NOT_OFFERED */
+  static async begin(name: string, connection: ServerConnection): Promise<ServerSnapshot> {
+    const session = new Session(connection)
+    try {
+      await connection.ensure()
+      await session.begin('begin isolation level repeatable read read only')
+      const { rows } = await session.request('select extract(epoch from clock_timestamp())::float8 * 1000 as at')
+      return new ServerSnapshot(name, (rows as [{ at: number }])[0].at, connection, session)
+    } catch (error) {
+      await connection.close()
+      throw error
+    }
+  }
+
+  private constructor(name: string, at: number, connection: ServerConnection, session: Session) {
     this.name = name
+    this.at = at
     this.#connection = connection
     this.#session = session
   }

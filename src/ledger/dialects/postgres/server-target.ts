@@ -121,10 +121,7 @@ class PostgresTarget implements CopyTarget {
       title: 'errand copy',
       settings: { statement_timeout: '0', default_transaction_read_only: 'on' },
     })
-    await connection.ensure()
-    const session = new Session(connection)
-    await session.begin('begin isolation level repeatable read read only')
-    return new ServerSnapshot(this.name, connection, session)
+    return await ServerSnapshot.begin(this.name, connection)
   }
 
   async write(table: TableShape, { put, remove }: RowChange): Promise<void> {

@@ -1,5 +1,6 @@
 // A snapshot of a ledger file: a read transaction of a connection that writes nothing.
 import { existsSync } from 'node:fs'
+import { systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import type { Op } from '../../ledger.ts'
 import {
@@ -47,6 +48,7 @@ export function runToEnd<R>(connection: Connection, op: Op<R>): R {
 export class FileSnapshot implements LedgerSnapshot {
   readonly name: string
   readonly dialect = sqliteDialect
+  readonly at = systemClock.now()
   readonly #connection: Connection
 
   constructor(connection: Connection) {
