@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ask, createEngine, createShell, type Engine, type EngineOptions } from '../../src/index.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 
 function folder(): string {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'errand-plan-')))
@@ -35,6 +36,21 @@ describe('engine.plan', () => {
     const results = await run.result()
     expect(Object.keys(results)).toEqual(['build', 'checks/lint', 'checks/test'])
     expect(results['checks/test']).toMatchObject({ stdout: 'tested\n' })
+  })
+
+  it('engine.plan counts a deadline that is a duration from the time of the engine, also when the plan has changed', async () => {
+    const clock = new SimulatedClock()
+    const engine = await openEngine({ clock })
+    const changed = async (deadline: string) => {
+      const { tasks } = await engine.plan(
+        { name: 'due', tasks: { it: { run: 'true', autoStart: false, deadline } } },
+        { cwd: folder() },
+      )
+      return tasks['it']?.deadline
+    }
+    expect(await changed('2h')).toBe(clock.now() + 7_200_000)
+    clock.advance(1_000)
+    expect(await changed('1h')).toBe(clock.now() + 3_600_000)
   })
 
   it('engine.plan runs a plan file in the folder of the file', async () => {
