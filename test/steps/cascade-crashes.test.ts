@@ -76,10 +76,14 @@ const steps: Record<string, Step> = {
     retryOf: () => ({ ...retryPolicy, on: [] }),
     executors: ['x'],
   }),
-  'end runs of a lost engine': endRunsOf({ instanceId: 'engine-1', reason: 'interrupted', onlyIfLeaseEndsAt: null }, 1, {
-    ...ctx,
-    instanceId: 'engine-2',
-  }),
+  'end runs of a lost engine': endRunsOf(
+    { instanceId: 'engine-1', reason: 'interrupted', onlyIfLeaseEndsAt: null },
+    1,
+    {
+      ...ctx,
+      instanceId: 'engine-2',
+    },
+  ),
 }
 
 async function setup() {
