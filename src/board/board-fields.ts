@@ -45,7 +45,7 @@ export function* saveBoardFields(
     Object.assign(next, { workspace, boundIn: stretchOf(task) })
   }
   if (JSON.stringify(next) === JSON.stringify(entry.fields)) return
-  yield* tx.board.saveFields(target.board, entry.number, next)
+  yield* tx.board.saveFields(target.board, task.id, next)
   yield* tx.event.append(eventOf(ctx, 'task.updated', task, { changed: ['board'] }))
 }
 
@@ -81,7 +81,7 @@ function* requireFreeWorkspace(tx: Tx, { board }: BoardTarget, found: Found, wor
       throw workspaceTaken(workspace, holder.number)
     const fields = { ...holder.fields }
     unbind(fields)
-    yield* tx.board.saveFields(board, holder.number, fields)
+    yield* tx.board.saveFields(board, holder.taskId, fields)
   }
 }
 

@@ -1,7 +1,7 @@
 // The view of a task on the board, as people and agents see it.
 import { type BoardEntry, type BoardRef, type BoardTask, boardStatusOf, workspaceOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import type { BoardNeighbour, Op, Reads } from '../ledger/ledger.ts'
+import { all, type BoardNeighbour, type Op, type Reads } from '../ledger/ledger.ts'
 import { isQueued } from '../machines/readiness.ts'
 
 /** A task with its number on a board. */
@@ -21,13 +21,19 @@ const pageSize = 500
 
 /** Returns the view of a task. Its `id` is 0 if it has no number on this board. */
 export function* viewTask(tx: Reads, board: string, task: TaskRecord, entry?: BoardEntry): Op<BoardTask> {
-  const own = entry ?? (yield* tx.board.entryOf(board, task.id))
-  return toBoardTask(task, own, {
-    blockers: yield* tx.board.blockersOf(board, task.id),
-    dependents: yield* tx.board.dependentsOf(board, task.id),
-    parent:
-      task.parentId === null ? undefined : ((yield* tx.board.entryOf(board, task.parentId))?.number ?? task.parentId),
-  })
+  const { id, parentId } = task
+  const [blockers, dependents, own, above] = yield* all([
+    tx.board.blockersOf(board, id),
+    tx.board.dependentsOf(board, id),
+    entryOf(tx, board, entry === undefined ? id : null),
+    entryOf(tx, board, parentId),
+  ])
+  const parent = parentId === null ? undefined : (above?.number ?? parentId)
+  return toBoardTask(task, entry ?? own, { blockers, dependents, parent })
+}
+
+function* entryOf(tx: Reads, board: string, task: string | null): Op<BoardEntry | undefined> {
+  return task === null ? undefined : yield* tx.board.entryOf(board, task)
 }
 
 /** Returns the views of tasks with their numbers. */

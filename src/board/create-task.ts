@@ -13,7 +13,7 @@ import { update } from '../steps/update.ts'
 import type { BoardHost, BoardTarget } from './board-host.ts'
 import { viewTask } from './board-view.ts'
 import { withNumbers } from './ids-as-numbers.ts'
-import { giveNumber, loadBoard, numberNewTasks, openBoard } from './numbering.ts'
+import { giveNumber, loadBoard, numberNewTasks } from './numbering.ts'
 import { findAllOnBoard, findOnBoard } from './task-ref.ts'
 
 export interface NewBoardTask {
@@ -78,9 +78,9 @@ function creation(
     name: 'create on board',
     *decide(tx): Op<BoardTask> {
       const { activeForm, extra } = given
-      // Throws for an unknown board and for one to which the caller may not add; the main board is created here.
-      const { parentId: top } = yield* loadBoard(tx, target.board, ctx.at, target.caller)
-      const board = yield* openBoard(tx, target.board, top, ctx.at)
+      // Throws for an unknown board and for one to which the caller may not add; the main board is created with its first number.
+      const board = yield* loadBoard(tx, target.board, ctx.at, target.caller, 'toAdd')
+      const top = board.parentId
       const parentId = yield* parentOf(tx, target, top, given.parent)
       const blockedBy = (yield* findAllOnBoard(tx, target, given.blockedBy ?? [], mayKnowOf)).map((task) => task.id)
       const trees = [[{ ...draft, parentId, blockedBy }]]

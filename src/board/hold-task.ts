@@ -18,7 +18,7 @@ import { withNumbers } from './ids-as-numbers.ts'
 import { requireAssignee, returnToPending } from './move-to-status.ts'
 import { changeBoard } from './numbering.ts'
 import { type Found, findOnBoard, notAllowed, shownRef } from './task-ref.ts'
-import { unblockedSince } from './unblocked-tasks.ts'
+import { unblockedBy } from './unblocked-tasks.ts'
 import { type Updated, updateOnBoard } from './update-task.ts'
 
 /**
@@ -107,10 +107,9 @@ export function deleteFromBoard(
     const found = yield* findOnBoard(tx, target, ref)
     const { id } = found.task
     yield* refuseEscape(tx, target, found.task, children)
-    const before = yield* tx.event.last()
     const deletion = guardDeletion(deleteTask(id, children, ctx), id, target.caller)
-    yield* withNumbers(tx, target.board, deletion.decide(tx))
-    return { ref: shownRef(found), unblocked: yield* unblockedSince(tx, target, before, id) }
+    const part = withNumbers(tx, target.board, deletion.decide(tx))
+    return { ref: shownRef(found), unblocked: yield* unblockedBy(tx, target, part, id) }
   })
 }
 

@@ -3,7 +3,7 @@
 import { type Caller, libraryCaller, mayAffect } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import { type BoardFields, type BoardRecord, mainBoard } from '../entities/board.ts'
-import type { Op, Reads, Tx } from '../ledger/ledger.ts'
+import { all, type Op, type Reads, type Tx } from '../ledger/ledger.ts'
 import { requestedBy, type StepContext } from '../steps/step-context.ts'
 import type { BoardHost, BoardTarget } from './board-host.ts'
 
@@ -12,11 +12,17 @@ const numberingBatchSize = 500
 
 /**
  * Returns the board. The main board always exists, stored or not. With a caller, who means to add to the board: one below a task that
- * this caller may not affect is reported as not found.
+ * this caller may not affect is reported as not found. `purpose`: the step gives a task a number, or all tasks that have none.
  * @throws ErrandError NOT_FOUND
  */
-export function* loadBoard(tx: Reads, name: string, at: number, caller: Caller = libraryCaller): Op<BoardRecord> {
-  const found = yield* tx.board.get(name)
+export function* loadBoard(
+  tx: Reads,
+  name: string,
+  at: number,
+  caller: Caller = libraryCaller,
+  purpose: 'get' | 'toAdd' | 'toNumber' = 'get',
+): Op<BoardRecord> {
+  const found = yield* tx.board[purpose](name)
   if (found !== undefined && (yield* mayAddTo(tx, found, caller))) return found
   if (name === mainBoard) return { name, parentId: null, nextNumber: 1, seenSeq: 0, createdAt: at }
   const known = new Set([mainBoard])
@@ -25,7 +31,9 @@ export function* loadBoard(tx: Reads, name: string, at: number, caller: Caller =
 }
 
 function* mayAddTo(tx: Reads, { parentId }: BoardRecord, caller: Caller): Op<boolean> {
-  return parentId === null || mayAffect(caller, (yield* tx.task.get(parentId))?.policy.principal)
+  // Most callers may affect all tasks.
+  if (parentId === null || mayAffect(caller, undefined)) return true
+  return mayAffect(caller, (yield* tx.task.get(parentId))?.policy.principal)
 }
 
 /**
@@ -129,12 +137,12 @@ export function* numberRemaining(tx: Tx, name: string, at: number): Op<void> {
 }
 
 function* hasUnnumbered(tx: Reads, name: string, at: number, caller?: Caller): Op<boolean> {
-  const board = yield* loadBoard(tx, name, at, caller)
-  return (yield* tx.board.lastSeq()) > board.seenSeq
+  const [board, last] = yield* all([loadBoard(tx, name, at, caller), tx.board.lastSeq()])
+  return last > board.seenSeq
 }
 
 function* numberSome(tx: Tx, name: string, at: number): Op<void> {
-  let board = yield* loadBoard(tx, name, at)
+  let board = yield* loadBoard(tx, name, at, libraryCaller, 'toNumber')
   const last = yield* tx.board.lastSeq()
   const { parentId } = board
   const found = yield* tx.board.unnumbered(name, board.seenSeq, numberingBatchSize)

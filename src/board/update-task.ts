@@ -20,7 +20,7 @@ import { withNumbers } from './ids-as-numbers.ts'
 import { moveToStatus } from './move-to-status.ts'
 import { changeBoard } from './numbering.ts'
 import { type Found, findAllOnBoard, findOnBoard, notAllowed, shownRef } from './task-ref.ts'
-import { unblockedSince } from './unblocked-tasks.ts'
+import { unblockedBy } from './unblocked-tasks.ts'
 
 export interface Updated {
   task: BoardTask
@@ -49,11 +49,15 @@ export function updateOnBoard(
 
 /** Applies a whole patch; returns the tasks that this unblocked. */
 export function* applyPatch(tx: Tx, change: Change): Op<BoardTask[]> {
-  const { target, ref, patch, writer, ctx } = change
+  const { target, ref, patch, writer } = change
   const found = yield* findOnBoard(tx, target, ref)
-  const before = yield* tx.event.last()
   refuseIgnoredFields(patch, writer)
   requireOwnerToBind(found, patch, writer)
+  return yield* unblockedBy(tx, target, changeTask(tx, found, change), found.task.id)
+}
+
+function* changeTask(tx: Tx, found: Found, change: Change): Op<void> {
+  const { target, patch, writer, ctx } = change
   yield* updateFields(tx, found, change, claimTokenFor(found.task, writer))
   yield* updateEdges(tx, found.task, change)
   const isFirst = patch.status !== undefined && patch.status !== 'pending'
@@ -65,7 +69,6 @@ export function* applyPatch(tx: Tx, change: Change): Op<BoardTask[]> {
   const after = yield* findOnBoard(tx, target, found.task.id)
   requireOutcome(after, patch)
   yield* saveBoardFields(tx, target, after, patch, ctx)
-  return yield* unblockedSince(tx, target, before, found.task.id)
 }
 
 /** Rejects the whole change if its result does not have the requested status and owner. */

@@ -253,6 +253,10 @@ export interface Reads extends MemoryReads {
   }
   readonly board: {
     get(name: string): Op<BoardRecord | undefined>
+    /** The board that the step gives a number on. On a server no other step changes it until this one is committed. */
+    toAdd(name: string): Op<BoardRecord | undefined>
+    /** The same, if the step numbers all tasks. On a server no other step creates a task until this one is committed. */
+    toNumber(name: string): Op<BoardRecord | undefined>
     /** By name. */
     list(): Op<BoardRecord[]>
     /** The task with a number. */
@@ -411,7 +415,7 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
     /** Inserts a board, or writes the counters of one. */
     save(board: BoardRecord): Op<void>
     insert(entry: BoardEntry): Op<void>
-    saveFields(board: string, number: number, fields: BoardFields): Op<void>
+    saveFields(board: string, taskId: string, fields: BoardFields): Op<void>
   }
   readonly mail: Reads['mail'] & {
     insert(mail: Omit<MailRecord, 'seq'>): Op<number>

@@ -154,9 +154,9 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
     board: {
       save: tx.board.save,
       insert: verb('board_task', tx.board.insert),
-      saveFields(board, number, fields) {
+      saveFields(board, taskId, fields) {
         Object.assign(fields, clean('board_task', { fields }).fields)
-        return tx.board.saveFields(board, number, fields)
+        return tx.board.saveFields(board, taskId, fields)
       },
     },
     mail: {

@@ -3,7 +3,7 @@
 
 import { ErrandError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { type ClaimFilter, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
+import { all, type ClaimFilter, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { type ClaimToken, requireOwner } from '../machines/ownership.ts'
 import { isByHand, obstacleOf } from '../machines/readiness.ts'
 import { requireTransition } from '../machines/task-machine.ts'
@@ -64,9 +64,11 @@ export function claim(request: ClaimRequest): Step<TaskRecord | null> {
  */
 function* findBest(tx: Reads, request: ClaimRequest, freed: readonly string[]): Op<TaskRecord | undefined> {
   const { among } = request
-  if (among === undefined) {
+  while (among === undefined) {
     const [best] = (yield* tx.task.claimable(request, 1, maxLookedAt)) ?? searchNeeded(request)
-    return best
+    const task = best && (yield* tx.task.get(best.id))
+    // On a server a search locks nothing: another process may have changed the task until this step has.
+    if (task?.version === best?.version) return task
   }
   const found: TaskRecord[] = []
   for (const id of [...among, ...freed]) {
@@ -84,10 +86,14 @@ function* isBelow(tx: Reads, id: string, root: string | undefined): Op<boolean> 
 
 /** Ends claims whose lease is over, and frees tasks whose `notBefore` has passed while no engine worked. Returns their ids. */
 function* closeOverdue(tx: Tx, ctx: StepContext): Op<string[]> {
-  const overdue = yield* tx.task.lapsed(ctx.at, maxOverdue)
-  overdue.push(...(yield* tx.task.due(ctx.at, maxOverdue)).filter((task) => task.leaseUntil === null))
-  for (const task of overdue) yield* endIfOver(tx, task, ctx)
-  return overdue.map(({ id }) => id)
+  const [lapsed, due] = yield* all([tx.task.lapsed(ctx.at, maxOverdue), tx.task.due(ctx.at, maxOverdue)])
+  const overdue = [...lapsed, ...due.filter((task) => task.leaseUntil === null)].map(({ id }) => id)
+  for (const id of overdue) {
+    // On a server a list locks nothing: another process may have closed the claim meanwhile.
+    const task = yield* tx.task.get(id)
+    if (task !== undefined) yield* endIfOver(tx, task, ctx)
+  }
+  return overdue
 }
 
 /** The time ends it, not the claimant: its events record no requester. */
@@ -97,8 +103,9 @@ function* endIfOver(tx: Tx, task: TaskRecord, { at, instanceId }: StepContext): 
   else if (isOver(task.notBefore, ctx.at) && isByHand(task)) yield* endRest(tx, task, ctx)
 }
 
-function isOver(time: number | null, at: number): boolean {
-  return time !== null && time <= at
+/** A time that is set has come. */
+export function isOver(time: number | null | undefined, at: number): boolean {
+  return typeof time === 'number' && time <= at
 }
 
 function meets(task: TaskRecord, claim: ClaimFilter): boolean {

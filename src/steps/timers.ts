@@ -8,7 +8,7 @@ import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import { all, type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
-import { writeLapse } from './claim.ts'
+import { isOver, writeLapse } from './claim.ts'
 import { cancelBelow, type Ended, failWhereItStands, settleAll } from './settle-family.ts'
 import { failAttempt } from './settle-run.ts'
 import { eventOf, type StepContext } from './step-context.ts'
@@ -37,8 +37,15 @@ export function fireTimers(request: TimerRequest): Step<number> {
       tx.task.late(at, batch),
     ])
     // First the timers of single rows: the later ones may cancel or fail whole families with these rows.
-    for (const task of rested) yield* endRest(tx, task, request)
-    for (const task of lapsed) yield* writeLapse(tx, task, request)
+    // On a server a list locks nothing: another process may have changed its rows, and each is read again.
+    for (const { id } of rested) {
+      const task = yield* tx.task.get(id)
+      if (isOver(task?.notBefore, at)) yield* endRest(tx, task as TaskRecord, request)
+    }
+    for (const { id } of lapsed) {
+      const task = yield* tx.task.get(id)
+      if (isOver(task?.leaseUntil, at)) yield* writeLapse(tx, task as TaskRecord, request)
+    }
     for (const call of calls) yield* fireEntry(tx, call, request)
     for (const run of runs) yield* timeOutRun(tx, run, request)
     for (const task of late) yield* missDeadline(tx, task.id, request)
@@ -47,9 +54,11 @@ export function fireTimers(request: TimerRequest): Step<number> {
 }
 
 /** A sleep ends; a question takes its default; a question without one, and a wait, fail with TIMEOUT. */
-function* fireEntry(tx: Tx, call: CallRecord, ctx: StepContext): Op<void> {
-  const task = yield* tx.task.get(call.taskId)
+function* fireEntry(tx: Tx, { id, taskId }: CallRecord, ctx: StepContext): Op<void> {
+  const task = yield* tx.task.get(taskId)
   if (!task) return
+  const call = yield* tx.call.get(id)
+  if (call === undefined || !isOver(call.dueAt, ctx.at)) return
   const outcome = outcomeAtDue(call)
   yield* tx.call.save({ ...call, ...outcome, dueAt: null, updatedAt: ctx.at })
   if (call.kind === 'wait') yield* tx.dependency.satisfyWaits(call.id, ctx.at)

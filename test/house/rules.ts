@@ -415,7 +415,6 @@ export const longFunctions: Record<string, string> = {
 export const shortSpreads: Record<string, string> = {
   'src/actors/task-stream.ts': 'The pieces of live output that are kept (`maxLive`).',
   'src/plans/prepare-round.ts': 'What one change of a task returns.',
-  'src/steps/claim.ts': 'The overdue tasks of one claim (`maxOverdue`).',
   'src/steps/settle-family.ts': 'One task, and one for all that was canceled below it.',
   'src/surfaces/cli/field-flags.ts': 'The fields of a task.',
   'src/surfaces/cli/help.ts': 'The verbs of the command line.',

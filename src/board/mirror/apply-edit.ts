@@ -31,10 +31,10 @@ function* change(tx: Tx, target: BoardTarget, edit: FileEdit, ctx: StepContext):
   yield* keepLineBreak(tx, target, edit, found)
 }
 
-function* keepLineBreak(tx: Tx, target: BoardTarget, { number, newline }: FileEdit, { entry }: Found): Op<void> {
+function* keepLineBreak(tx: Tx, target: BoardTarget, { number, newline }: FileEdit, { task, entry }: Found): Op<void> {
   if (entry === undefined || (entry.fields.file?.newline ?? false) === newline) return
   const fields = (yield* tx.board.entry(target.board, number))?.fields ?? {}
   const { newline: _before, ...rest } = fields.file ?? { differs: {} }
   const next: BoardFields = { ...fields, file: { ...rest, ...(newline ? { newline } : {}) } }
-  yield* tx.board.saveFields(target.board, number, next)
+  yield* tx.board.saveFields(target.board, task.id, next)
 }

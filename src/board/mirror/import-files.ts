@@ -267,7 +267,7 @@ class Import {
     if (entry === undefined || entry.taskId !== draft.id) return
     const task = (yield* this.#tx.task.get(draft.id)) as TaskRecord
     const file = importedFile(value, newline, yield* viewTask(this.#tx, board, task, entry))
-    if (file !== undefined) yield* this.#tx.board.saveFields(board, number, { ...entry.fields, file })
+    if (file !== undefined) yield* this.#tx.board.saveFields(board, task.id, { ...entry.fields, file })
   }
 
   /** Runs a part of the step; returns why it was refused. Steps check before they write, so a refused part leaves nothing behind. */

@@ -22,6 +22,9 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
   const { inserts, saves } = statementsOf(compiler, entries)
   const ofBoards = statementsOf(compiler, boards)
   const selectBoards = ofBoards.select((board) => board.orderBy('name', 'asc'))
+  // The name of the hole says what the step does with the board (dialects/postgres/concerns.ts).
+  const byName = (purpose: string) => ofBoards.select((board, hole) => board.where('name', '=', hole(purpose)))
+  const [selectNamed, selectToAdd, selectToNumber] = [byName('name'), byName('toAdd'), byName('toNumber')]
   const upsertBoard = ofBoards.upsert(['name'], ['nextNumber', 'seenSeq'])
   const { selectEntry, selectEntryOf, selectPage } = boardStatements(compiler)
   /** The tasks at the other end of the edges that a task has on one side. */
@@ -43,10 +46,12 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
     }
   }
   const { selectUnnumbered, selectLastSeq, selectBound } = numberStatements(compiler)
-  const saveFields = saves({ fields: json }, ['board', 'number'])
+  const saveFields = saves({ fields: json }, ['board', 'taskId'])
 
   return {
-    get: ofBoards.finds('name'),
+    get: (name) => boards.one(selectNamed, { name }),
+    toAdd: (name) => boards.one(selectToAdd, { toAdd: name }),
+    toNumber: (name) => boards.one(selectToNumber, { toNumber: name }),
     list: () => boards.list(selectBoards),
     entry: (board, number) => entries.one(selectEntry, { board, number }),
     entryOf: (board, task) => entries.one(selectEntryOf, { board, task }),
@@ -61,7 +66,7 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
     boundTo: (board, workspace) => entries.one(selectBound, { board, workspace }),
     save: (board) => write(upsertBoard, board),
     insert: inserts(),
-    saveFields: (board, number, fields) => saveFields({ board, number, fields }),
+    saveFields: (board, taskId, fields) => saveFields({ board, taskId, fields }),
   }
 }
 

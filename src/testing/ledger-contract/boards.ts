@@ -33,6 +33,13 @@ export const boards: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.board.get('main'))).toEqual(
         boardRow('main', { nextNumber: 2 ** 40, seenSeq: 7 }),
       )
+      const changed = await ledger.step({
+        name: 'number',
+        *decide(tx) {
+          return [yield* tx.board.toAdd('main'), yield* tx.board.toNumber('main'), yield* tx.board.toNumber('none')]
+        },
+      })
+      expect(changed).toEqual([...Array(2).fill(boardRow('main', { nextNumber: 2 ** 40, seenSeq: 7 })), undefined])
       expect((await ledger.read((tx) => tx.board.list())).map(({ name, parentId }) => [name, parentId])).toEqual([
         ['a "b" \'c\' — 漢', 'task-x'],
         ['main', null],
@@ -45,7 +52,7 @@ export const boards: Theme = ({ describe, proves, expect }) => {
       await write(ledger, function* (tx) {
         yield* numbered(tx, 'main', ['a', 'b'])
         yield* numbered(tx, 'part', ['b'])
-        yield* tx.board.saveFields('main', 1, fields)
+        yield* tx.board.saveFields('main', 'a', fields)
       })
       expect(await ledger.read((tx) => tx.board.entry('main', 1))).toEqual({
         board: 'main',
@@ -57,7 +64,7 @@ export const boards: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.board.entryOf('main', 'b'))).toMatchObject({ number: 2 })
       expect(await ledger.read((tx) => tx.board.entryOf('part', 'a'))).toBe(undefined)
       expect(await ledger.read((tx) => tx.board.entry('main', 3))).toBe(undefined)
-      await write(ledger, (tx) => tx.board.saveFields('main', 1, {}))
+      await write(ledger, (tx) => tx.board.saveFields('main', 'a', {}))
       expect(await ledger.read((tx) => tx.board.entry('main', 1))).toMatchObject({ fields: {} })
     })
 
@@ -159,9 +166,9 @@ export const boards: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(taskRow({ id: 'over', status: 'completed', completedAt: someTime }))
         yield* numbered(tx, 'main', ['a', 'b', 'over'])
         yield* numbered(tx, 'part', ['a'])
-        yield* tx.board.saveFields('main', 1, { workspace: '/tmp/100%_"quoted"' })
-        yield* tx.board.saveFields('main', 3, { workspace: '/tmp/over' })
-        yield* tx.board.saveFields('main', 2, { activeForm: '"workspace":"/tmp/over"' })
+        yield* tx.board.saveFields('main', 'a', { workspace: '/tmp/100%_"quoted"' })
+        yield* tx.board.saveFields('main', 'over', { workspace: '/tmp/over' })
+        yield* tx.board.saveFields('main', 'b', { activeForm: '"workspace":"/tmp/over"' })
       })
       const bound = async (board: string, workspace: string) =>
         (await ledger.read((tx) => tx.board.boundTo(board, workspace)))?.number
