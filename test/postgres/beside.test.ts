@@ -4,11 +4,15 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { numberRemaining } from '../../src/board/numbering.ts'
 import { createEngine } from '../../src/create-engine.ts'
 import type { TaskRecord } from '../../src/entities/task.ts'
 import { ServerConnection } from '../../src/ledger/dialects/postgres/server-connection.ts'
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
-import { eventRow, openLedger, taskRow } from '../../src/testing/index.ts'
+import { claim } from '../../src/steps/claim.ts'
+import { fireTimers } from '../../src/steps/timers.ts'
+import { callRow, eventRow, openLedger, taskRow } from '../../src/testing/index.ts'
+import { whole } from '../steps/whole-row.ts'
 import { createDatabase, type TestServer, testServer } from './server.ts'
 
 const server = (await testServer()) as TestServer
@@ -180,11 +184,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
   /** The most open runs that an admission counts of an executor for which four engines share a limit of two. */
   async function maxOpenRuns(isUnlocked: (sql: string, lock: unknown, limits: number) => boolean): Promise<number> {
     const url = await createDatabase(server)
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    const { rows } = await client.query<{ key: number }>(`select hashtext(current_schema() || '/limits') as key`)
-    await client.end()
-    const [{ key }] = rows as [{ key: number }]
+    const key = await keyOf('limits')
     let most = 0
     changeStatements(
       (sql, parameters) => (isUnlocked(sql, parameters?.[1], key) ? 'select $1::int4, $2::int4' : slowed(sql)),
@@ -202,6 +202,140 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     await Promise.all(tasks.map((task) => engineOf(0).settled(task)))
     for (const engine of engines) await engine.close()
     return most
+  }
+
+  /** The statement that takes a lock of the whole ledger, by its name. */
+  const withoutLock = (key: number) => (sql: string, parameters: readonly unknown[] | undefined) =>
+    sql.startsWith('select pg_advisory_xact_lock') && parameters?.[1] === key
+      ? 'select $1::int4, $2::int4'
+      : slowed(sql)
+
+  it('a board passes over no task that another engine creates while it is numbered', async () => {
+    changeStatements(slowed)
+    expect(await passedOver()).toEqual([])
+  })
+
+  it('a board passes over tasks if the lock of their numbers is not taken', async () => {
+    changeStatements(withoutLock(await keyOf('numbers')))
+    expect((await passedOver()).length).toBeGreaterThan(0)
+  })
+
+  const keyOf = async (lock: string): Promise<number> => {
+    const client = new pg.Client({ connectionString: await createDatabase(server) })
+    await client.connect()
+    const { rows } = await client.query<{ key: number }>(`select hashtext(current_schema() || '/${lock}') as key`)
+    await client.end()
+    return (rows[0] as { key: number }).key
+  }
+
+  /** Tasks without a number after three engines have created them, and one has numbered them meanwhile. */
+  async function passedOver(): Promise<string[]> {
+    const { ledgers, close } = await openSeveral(4)
+    const [numbering, ...creating] = ledgers as [Ledger, ...Ledger[]]
+    const number: Step<void> = { name: 'number', decide: (tx) => numberRemaining(tx, 'main', 1) }
+    let isCreated = false
+    const ids: string[] = []
+    const creation = Promise.all(
+      creating.map(async (ledger, at) => {
+        for (let n = 0; n < 40; n++) {
+          ids.push(`task-${at}-${n}`)
+          await ledger.step(add(ids.at(-1) as string))
+        }
+      }),
+    ).then(() => {
+      isCreated = true
+    })
+    while (!isCreated) await numbering.step(number)
+    await creation
+    await numbering.step(number)
+    const found = await numbering.read((tx) => tx.board.page('main', 0, 1_000))
+    const numbers = found.map(({ entry }) => entry.number)
+    expect(numbers).toEqual(numbers.map((_, at) => at + 1))
+    await close()
+    const numbered = new Set(found.map(({ task }) => task.id))
+    return ids.filter((id) => !numbered.has(id))
+  }
+
+  const unlocked = (sql: string) => sql.replace(/ for no key update( nowait)?$/, '')
+
+  it('each task is claimed once, the best first, and no claim finds nothing while one is left', async () => {
+    changeStatements(slowed)
+    const { claimed, expected } = await claimedByFour()
+    expect(claimed).toEqual(expected)
+  })
+
+  it('tasks are claimed twice if their rows are not locked', async () => {
+    const key = await keyOf('claims')
+    changeStatements((sql, parameters) => unlocked(withoutLock(key)(sql, parameters)))
+    const { claimed, expected } = await claimedByFour()
+    expect(claimed.length).toBeGreaterThan(expected.length)
+  })
+
+  /** The claims of four engines, in the order of their commits, until each finds nothing; and the tasks, the best first. */
+  async function claimedByFour(): Promise<{ claimed: string[]; expected: string[] }> {
+    const { ledgers, close } = await openSeveral(4)
+    const expected = Array.from({ length: 40 }, (_, n) => `task-${String(n).padStart(2, '0')}`)
+    const first = ledgers[0] as Ledger
+    for (const id of expected) await first.step({ name: 'free', decide: (tx) => tx.task.insert(whole({ id })) })
+    await Promise.all(
+      ledgers.map(async (ledger, at) => {
+        for (;;) {
+          const ctx = { at: 1_000, instanceId: 'engine-1' }
+          const order = { ...ctx, taskId: null, owner: `owner-${at}`, leaseMs: undefined, source: 'test' }
+          if ((await ledger.step(claim(order))) === null) return
+        }
+      }),
+    )
+    const events = await first.read((tx) => tx.event.after(0, 1_000))
+    const claimed = events.filter(({ type }) => type === 'task.claimed').map(({ taskId }) => taskId)
+    await close()
+    return { claimed, expected }
+  }
+
+  // Between the read of a list and the locks of its rows, so that another engine changes them if it can.
+  const lingering = (sql: string) =>
+    slowed(sql).replace(
+      / from "(?:task|call)" where "(?:due_at|not_before|lease_until)"/,
+      ', pg_sleep(random() * 0.02)$&',
+    )
+
+  it('each timer fires once, though several engines find it', async () => {
+    changeStatements(lingering)
+    expect(await firedByThree()).toEqual({ fired: 60, released: 30 })
+  })
+
+  it('timers fire more than once if the rows of tasks are not locked', async () => {
+    changeStatements((sql) => unlocked(lingering(sql)))
+    const { fired, released } = await firedByThree()
+    expect(fired + released).toBeGreaterThan(90)
+  })
+
+  /** Events of the timers of thirty tasks that rest, thirty that sleep and thirty whose leases have ended. */
+  async function firedByThree(): Promise<{ fired: number; released: number }> {
+    const { ledgers, close } = await openSeveral(3)
+    const first = ledgers[0] as Ledger
+    for (let n = 0; n < 30; n++) {
+      await first.step({
+        name: 'due',
+        *decide(tx) {
+          const claimed = { status: 'working', owner: 'ada', fence: 1, leaseMs: 5 } as const
+          yield* tx.task.insert(whole({ id: `resting-${n}`, notBefore: 5 }))
+          yield* tx.task.insert(whole({ id: `leased-${n}`, ...claimed, leaseUntil: 5 }))
+          yield* tx.task.insert(whole({ id: `sleeping-${n}`, executor: 'x', status: 'waiting' }))
+          const sleep = { kind: 'sleep', status: 'pending', dueAt: 5 } as const
+          yield* tx.call.insert(callRow({ id: `call-${n}`, taskId: `sleeping-${n}`, ...sleep }))
+        },
+      })
+      const ctx = { at: 10, instanceId: 'engine-1', chance: 0, executors: [], retryOf: () => ({}) as never }
+      const fire = async (ledger: Ledger) => {
+        while ((await ledger.step(fireTimers(ctx))) > 0);
+      }
+      await Promise.all(ledgers.map(fire))
+    }
+    const events = await first.read((tx) => tx.event.after(0, 1_000))
+    await close()
+    const count = (type: string) => events.filter((event) => event.type === type).length
+    return { fired: count('timer.fired'), released: count('task.released') }
   }
 
   it('each step is judged on the writes of all steps before it, of its own group and of other processes', async () => {

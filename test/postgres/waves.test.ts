@@ -4,8 +4,17 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import pg from 'pg'
 import { describe, expect, it, vi } from 'vitest'
+import type { BoardHost } from '../../src/board/board-host.ts'
+import { claimNext, claimOnBoard } from '../../src/board/claim-task.ts'
+import { createOnBoard } from '../../src/board/create-task.ts'
+import { completeOnBoard, heartbeatOnBoard, releaseOnBoard } from '../../src/board/hold-task.ts'
+import { numberRemaining } from '../../src/board/numbering.ts'
+import { updateOnBoard } from '../../src/board/update-task.ts'
+import { libraryCaller } from '../../src/bus/caller.ts'
 import type { TaskDraft } from '../../src/drafts/draft.ts'
+import type { TaskRecord } from '../../src/entities/task.ts'
 import { storedFrom } from '../../src/entities/task-fields.ts'
+import { OneByOne } from '../../src/ledger/dialects/postgres/one-by-one.ts'
 import { ServerConnection } from '../../src/ledger/dialects/postgres/server-connection.ts'
 import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
 import { admit } from '../../src/steps/admit.ts'
@@ -18,6 +27,7 @@ import { appendMessage, beginEntry, finishEntry, reportProgress, writeOutput } f
 import { retry } from '../../src/steps/retry.ts'
 import { send } from '../../src/steps/send.ts'
 import { settleRun } from '../../src/steps/settle-run.ts'
+import { fireTimers } from '../../src/steps/timers.ts'
 import { complete, fail, pause, resume, start } from '../../src/steps/verbs.ts'
 import {
   callRow,
@@ -63,12 +73,15 @@ function* family(tx: Tx): Op<void> {
     whole({ id: 'ready-1', executor: 'x', priority: 1 }),
     whole({ id: 'ready-2', executor: 'x' }),
     whole({ id: 'free' }),
+    whole({ id: 'resting', notBefore: someTime }),
+    whole({ id: 'leased', status: 'working', owner: 'owner-0', fence: 1, leaseMs: 5, leaseUntil: someTime + 5 }),
   ]
   for (const row of rows) yield* tx.task.insert(row)
   for (const id of ['run-a', 'run-b']) {
     yield* tx.run.insert(runRow({ taskId: id, instanceId: 'engine-1' }))
     yield* tx.call.insert(callRow({ id: `call-${id}`, taskId: id, startMessageId: 'request' }))
   }
+  yield* tx.call.insert(callRow({ id: 'sleep', taskId: 'run-a', kind: 'sleep', status: 'pending', dueAt: someTime }))
   yield* tx.team.insert(teamRow({ taskId: 'group', branch: 'main' }))
   yield* tx.team.insertStint(stintRow({ taskId: 'group', agentId: 'ada', branch: 'main', workerId: 'run-a' }))
   for (const [taskId, blockerId] of [
@@ -80,7 +93,20 @@ function* family(tx: Tx): Op<void> {
   }
 }
 
-const ids = ['group', 'run-a', 'run-b', 'later', 'last', 'below', 'by-hand', 'ready-1', 'ready-2', 'free'] as const
+const ids = [
+  'group',
+  'run-a',
+  'run-b',
+  'later',
+  'last',
+  'below',
+  'by-hand',
+  'ready-1',
+  'ready-2',
+  'free',
+  'resting',
+  'leased',
+] as const
 const runs = ['run-a', 'run-b'] as const
 
 interface Place {
@@ -111,7 +137,53 @@ function draft(id: string, more: Partial<TaskDraft>): TaskDraft {
 
 const treeLimits = { maxDepth: 10, maxChildren: 100 } as never
 
-const makers: Record<string, (place: Place) => Step> = {
+/** The step by which a board is changed; tasks without a number get one in it. */
+function boardStep(at: number, change: (host: BoardHost) => Promise<unknown>): Promise<Step> {
+  const { promise, resolve, reject } = Promise.withResolvers<Step>()
+  const host = {
+    drafter: { draft: ({ key }: { key?: string }) => [draft(`on-board-${at}`, { key: key ?? null })], treeLimits },
+    read: async () => false,
+    stepContext: async () => ctx,
+    step(given: Step) {
+      resolve(given)
+      return new Promise(() => {})
+    },
+  } as never
+  change(host).catch(reject)
+  return promise
+}
+
+const onBoard = { board: 'main', caller: libraryCaller }
+const numbering: Step<void> = { name: 'number tasks', decide: (tx) => numberRemaining(tx, 'main', ctx.at) }
+/** A task of the family by its number on the board, which is that of its age, or by its id. */
+const refOf = ({ task, flag }: Place) => (flag ? ids.indexOf(task as (typeof ids)[number]) + 1 : task)
+const writerOf = ({ at }: Place) => ({ as: `owner-${at % 2}`, leaseMs: 1_000, source: 'test' })
+
+const makers: Record<string, (place: Place) => Step | Promise<Step>> = {
+  'create on board': (place) =>
+    boardStep(place.at, (host) => {
+      const { at, flag, other } = place
+      const more = flag ? { key: `key-${at % 3}`, blockedBy: [other] } : { parent: refOf(place) }
+      return createOnBoard(host, onBoard, { subject: 'made', ...more })
+    }),
+  'number tasks': () => numbering,
+  'claim on board': (place) =>
+    boardStep(place.at, (host) => claimOnBoard(host, onBoard, refOf(place), writerOf(place))),
+  'claim next on board': (place) => boardStep(place.at, (host) => claimNext(host, onBoard, writerOf(place))),
+  'heartbeat on board': (place) =>
+    boardStep(place.at, (host) =>
+      heartbeatOnBoard(host, onBoard, refOf(place), { owner: writerOf(place).as, fence: 1 }),
+    ),
+  'complete on board': (place) =>
+    boardStep(place.at, (host) => completeOnBoard(host, onBoard, refOf(place), place.at, { source: 'test' })),
+  'release on board': (place) =>
+    boardStep(place.at, (host) => releaseOnBoard(host, onBoard, refOf(place), 'enough', writerOf(place))),
+  'move on board': (place) =>
+    boardStep(place.at, (host) => {
+      const status = (['pending', 'in_progress', 'failed'] as const)[place.at % 3]
+      const patch = { status, activeForm: `moving ${place.at}`, addBlocks: place.flag ? [place.other] : [] }
+      return updateOnBoard(host, onBoard, refOf(place), patch, writerOf(place))
+    }),
   start: ({ task }) => start(task, ctx),
   pause: ({ task }) => pause(task, ctx),
   resume: ({ task }) => resume(task, ctx),
@@ -124,6 +196,9 @@ const makers: Record<string, (place: Place) => Step> = {
   unblock: ({ task, other }) => unblock(task, [other], ctx),
   claim: ({ task, at, flag }) =>
     claim({ ...ctx, taskId: flag ? task : null, owner: `owner-${at}`, leaseMs: 1_000, source: 'test' }),
+  'claim below': ({ at }) =>
+    claim({ ...ctx, taskId: null, below: 'group', owner: `owner-${at}`, leaseMs: undefined, source: 'test' }),
+  'fire timers': () => fireTimers({ ...ctx, chance: 0, retryOf: () => retryPolicy as never, executors: ['x'] }),
   settle: ({ run, flag }) =>
     settleRun({
       ...ctx,
@@ -212,10 +287,21 @@ const stepArbitrary = fc.record({
 const groupArbitrary = fc.array(stepArbitrary, { minLength: 2, maxLength: 12 })
 type Planned = Omit<Place, 'at'> & { what: string }
 
-const stepsOf = (group: readonly Planned[]): Step[] =>
-  group.map(({ what, ...place }, at) => (makers[what] as (place: Place) => Step)({ at, ...place }))
+const stepOf = async ({ what, ...place }: Planned & Place) => (makers[what] as (typeof makers)[string])(place)
+const stepsOf = (group: readonly Planned[]) => Promise.all(group.map((planned, at) => stepOf({ at, ...planned })))
 
-const tables = ['task', 'dependency', 'run', 'call', 'message', 'event', 'instance', 'observation'] as const
+const tables = [
+  'task',
+  'dependency',
+  'run',
+  'call',
+  'message',
+  'event',
+  'instance',
+  'observation',
+  'board',
+  'board_task',
+]
 
 interface Side {
   ledger: Ledger
@@ -270,7 +356,9 @@ async function stateOf({ rows }: Side): Promise<unknown> {
       (isOfTasks ? `${String(task_id)} ` : '') +
       (table === 'observation' ? String(row['id']) : '') +
       (seq === undefined ? JSON.stringify(row) : String(Number(seq)).padStart(12, '0'))
-    const sorted = found.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)).map((row) => ({ ...row, seq: undefined }))
+    const sorted = found
+      .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
+      .map((row) => ({ ...row, seq: undefined, seen_seq: undefined }))
     state[table] = sorted.map((row) =>
       Object.fromEntries(Object.entries(row).map(([name, value]) => [name, parsed(value)])),
     )
@@ -317,16 +405,22 @@ async function compare(
   const sqlite = await sqliteSide()
   try {
     await onServer.empty()
-    for (const { ledger } of [sqlite, onServer]) await ledger.step({ name: 'family', decide: family })
+    for (const { ledger } of [sqlite, onServer]) {
+      await ledger.step({ name: 'family', decide: family })
+      // Else the first step on the board numbers the tasks.
+      if (group.length % 2 === 0) await ledger.step(numbering)
+    }
     const expected: unknown[] = []
-    for (const step of stepsOf(group)) expected.push(await outcomeOf(sqlite.ledger.step(step)))
-    const steps = stepsOf(group)
+    for (const step of await stepsOf(group)) expected.push(await outcomeOf(sqlite.ledger.step(step)))
+    const steps = await stepsOf(group)
     const outcomes = new Map<Step, unknown>()
     const ended = submitted([...steps]).map(async (step) => {
       outcomes.set(step, await outcomeOf(onServer.ledger.step(step)))
     })
     await Promise.all(ended)
     expect(steps.map((step) => outcomes.get(step))).toEqual(expected)
+    // A task that was passed over would stay without a number.
+    for (const { ledger } of [sqlite, onServer]) await ledger.step(numbering)
     expect(await stateOf(onServer)).toEqual(await stateOf(sqlite))
   } finally {
     await sqlite.close()
@@ -335,29 +429,21 @@ async function compare(
 
 const seed = process.env['ERRAND_SEED']
 
-/** Where a step runs: beside those of other processes, or alone behind the exclusive gate. */
-async function placesOf(names: readonly string[]): Promise<Record<string, 'beside' | 'alone'>> {
+/** Where each step runs: beside those of other processes, or alone behind the exclusive gate. */
+async function placesOf(steps: Record<string, (place: Place) => Step | Promise<Step>>): Promise<object> {
   const places: Record<string, 'beside' | 'alone'> = {}
   const onServer = await serverSide()
-  const query = ServerConnection.prototype.query
-  let isAlone = false
-  const spy = vi.spyOn(ServerConnection.prototype, 'query').mockImplementation(function (
-    this: ServerConnection,
-    sql,
-    parameters,
-  ) {
-    if (sql.includes('set_config')) isAlone = true
-    return query.call(this, sql, parameters)
-  })
-  for (const name of names) {
+  const alone = vi.spyOn(OneByOne.prototype, 'runGroup')
+  for (const [name, make] of Object.entries(steps)) {
     await onServer.empty()
     await onServer.ledger.step({ name: 'family', decide: family })
-    isAlone = false
+    await onServer.ledger.step(numbering)
+    alone.mockClear()
     const place: Place = { at: 0, task: 'free', other: 'by-hand', run: 'run-a', flag: true }
-    await onServer.ledger.step((makers[name] as (place: Place) => Step)(place)).catch(() => undefined)
-    places[name] = isAlone ? 'alone' : 'beside'
+    await onServer.ledger.step(await make(place)).catch(() => undefined)
+    places[name] = alone.mock.calls.length > 0 ? 'alone' : 'beside'
   }
-  spy.mockRestore()
+  alone.mockRestore()
   await onServer.close()
   return places
 }
@@ -382,6 +468,15 @@ describe.skipIf(server === undefined)('steps of one group on a PostgreSQL server
     await onServer.close()
   })
 
+  it('a board is numbered after the creations of the steps before', async () => {
+    const onServer = await serverSide()
+    const planned = (what: string): Planned => ({ what, task: 'free', other: 'by-hand', run: 'run-a', flag: true })
+    const group = ['create', 'number tasks', 'create on board', 'number tasks'].map(planned)
+    // The ledger has learned by then which of its steps create tasks.
+    for (let n = 0; n < 3; n++) await compare(group, onServer)
+    await onServer.close()
+  })
+
   it('a creation takes three flights together with its admission, and so does the end of a run', async () => {
     const onServer = await serverSide()
     await onServer.ledger.step({ name: 'instance', decide: (tx) => tx.instance.insert(instance) })
@@ -392,7 +487,7 @@ describe.skipIf(server === undefined)('steps of one group on a PostgreSQL server
       return flight.mock.calls.length
     }
     const place: Place = { at: 0, task: 'free', other: 'free', run: 'run-a', flag: true }
-    const admission = (makers['admit'] as (place: Place) => Step)(place)
+    const admission = await stepOf({ what: 'admit', ...place })
     const creation = create({ ...ctx, treeLimits, trees: [[draft('new', { executor: 'x' })]] })
     expect(await flightsOf(creation, admission)).toBe(3)
     const outcome = { kind: 'returned', result: null } as const
@@ -404,9 +499,41 @@ describe.skipIf(server === undefined)('steps of one group on a PostgreSQL server
   })
 
   it('run beside those of other processes unless they concern more than the rows of their tasks', async () => {
-    const alone = ['cancel', 'claim', 'delete']
+    const alone = ['cancel', 'delete']
     const expected = Object.keys(makers).map((name) => [name, alone.includes(name) ? 'alone' : 'beside'])
-    expect(await placesOf(Object.keys(makers))).toEqual(Object.fromEntries(expected))
+    expect(await placesOf(makers)).toEqual(Object.fromEntries(expected))
+  })
+
+  it('run alone if they write rows of a board that they have read without its lock, or that of the task', async () => {
+    const writing = (decide: (tx: Tx) => Op<void>) => () => ({ name: 'write', decide })
+    const steps = {
+      'read to be changed': writing(function* (tx) {
+        yield* tx.board.save((yield* tx.board.toAdd('main')) as never)
+      }),
+      'read to be seen': writing(function* (tx) {
+        yield* tx.board.save((yield* tx.board.get('main')) as never)
+      }),
+      'the fields of a task that is locked': writing(function* (tx) {
+        yield* tx.task.get('free')
+        yield* tx.board.saveFields('main', 'free', {})
+      }),
+      'the fields of a task that is not': writing((tx) => tx.board.saveFields('main', 'free', {})),
+      'a claim that was found': writing(function* (tx) {
+        const [found] = (yield* tx.task.claimable({}, 1)) as TaskRecord[]
+        yield* tx.task.save(found as TaskRecord)
+      }),
+      'a timer that was found': writing(function* (tx) {
+        yield* tx.task.save((yield* tx.task.due(ctx.at, 1))[0] as TaskRecord)
+      }),
+    }
+    expect(await placesOf(steps)).toEqual({
+      'read to be changed': 'beside',
+      'read to be seen': 'alone',
+      'the fields of a task that is locked': 'beside',
+      'the fields of a task that is not': 'alone',
+      'a claim that was found': 'alone',
+      'a timer that was found': 'alone',
+    })
   })
 
   it('the comparison finds a group that is run in another order', { timeout: 300_000 }, async () => {

@@ -7,15 +7,27 @@ import type { CompiledStatement, Request } from '../../statement.ts'
  * journal entries, and so to their tasks. `keys`: tasks by their keys, which may not exist yet. `heads`: the first ready tasks of a queue.
  * `queue`: what admission counts, of this engine or as an estimate. `limits`: what it counts of all engines. `unshared`: rows that only steps
  * write that run alone, or only this engine.
+ *
+ * `board`: the row of a board and the new numbers on it, read and written only by who has locked its name. `numbering`: the same, and all
+ * tasks without a number, while no step creates one. `boards`: what never changes of boards and numbers once it is there. `neighbours`: the
+ * edges of a task with the numbers at their other ends. `claimable`: tasks found for a claim, and `overdue`: tasks whose time has come, by lists
+ * that lock nothing: each task is read again before it is judged.
  */
 export type Concern =
-  | { readonly of: 'tasks' | 'calls' | 'keys'; readonly places: readonly number[] }
-  | { readonly of: 'heads' | 'queue' | 'limits' | 'unshared' | 'all'; readonly places?: undefined }
+  | {
+      readonly of: 'tasks' | 'calls' | 'keys' | 'board' | 'numbering' | 'neighbours'
+      readonly places: readonly number[]
+    }
+  | {
+      readonly of: 'heads' | 'queue' | 'limits' | 'unshared' | 'boards' | 'claimable' | 'overdue' | 'all'
+      readonly places?: undefined
+    }
 
 const known = new WeakMap<CompiledStatement, Concern>()
 
-export function concernOf(statement: CompiledStatement | undefined): Concern {
-  if (statement === undefined) return { of: 'all' }
+export function concernOf({ statement, sql }: Pick<Request, 'statement' | 'sql'>): Concern {
+  // A query that was built for one use.
+  if (statement === undefined) return { of: isForClaim(sql) ? 'claimable' : 'all' }
   let concern = known.get(statement)
   if (concern === undefined) {
     concern = recognized(statement)
@@ -44,6 +56,10 @@ function recognized({ sql, names }: CompiledStatement): Concern {
     /^insert into instance .* on conflict/.test(text)
   )
     return { of: 'unshared' }
+  const ofBoard = concernOfBoard(text, verb, table || from, names)
+  if (ofBoard !== undefined) return ofBoard
+  if (isForClaim(text)) return { of: 'claimable' }
+  if (['task', 'call', 'run'].includes(from) && names.includes('now')) return { of: 'overdue' }
   if (/^select task\.executor as executor, count\(\*\) as open.* from run /.test(text)) {
     return { of: names.includes('instance') ? 'queue' : 'limits' }
   }
@@ -65,6 +81,42 @@ function recognized({ sql, names }: CompiledStatement): Concern {
     name === 'call' || (name === 'id' && (from === 'call' || table === 'call'))
   const calls = at(isOfCall)
   return calls.length > 0 ? { of: 'calls', places: calls } : { of: 'all' }
+}
+
+/** Searches for the best claimable tasks, and the size of a family, by which it is decided how to search. */
+function isForClaim(text: string): boolean {
+  return (
+    /^select .*\bclaimable = 1\b/s.test(text) ||
+    /^with recursive below .* select count\(\*\) as tasks from \(select 1 from below /.test(text)
+  )
+}
+
+/**
+ * Steps add to a board under the lock of its name: the counters of its row and the new numbers. A number is never changed, so that it is read
+ * without a lock; its fields belong to the task. Whatever reads all of a board, or looks for a workspace on it, concerns any task.
+ */
+function concernOfBoard(
+  text: string,
+  verb: string,
+  table: string,
+  names: CompiledStatement['names'],
+): Concern | undefined {
+  const placed = (of: 'tasks' | 'board' | 'numbering' | 'neighbours', name: string): Concern => {
+    return { of, places: [names.indexOf(name)] }
+  }
+  if (text === 'select max(seq) as seq from task') return { of: 'boards' }
+  if (table === 'task' && names.join() === 'seq,board,limit') return placed('numbering', 'board')
+  if (table === 'dependency' && names.includes('board')) return placed('neighbours', 'task')
+  if (table === 'board') {
+    if (verb !== '') return placed('board', 'name')
+    const [purpose] = names
+    if (purpose === 'toAdd') return placed('board', purpose)
+    return purpose === 'toNumber' ? placed('numbering', purpose) : { of: 'boards' }
+  }
+  if (table !== 'board_task') return undefined
+  if (verb === 'insert into') return placed('board', 'board')
+  if (verb === 'update') return placed('tasks', 'taskId')
+  return ['board,number', 'task,board'].includes(names.join()) ? { of: 'boards' } : { of: 'all' }
 }
 
 /**

@@ -1,7 +1,8 @@
 // The locks of a ledger: the gate, shared by groups of steps that say whose rows they concern, and exclusive for all others; the shared limits;
-// keys of tasks; rows of tasks; and the sequence of events, in the statement that numbers them, so that the order of their numbers is that of the
-// commits. Each flight takes its locks in this order. Groups that meet because they took them in different flights take all of them in the first
-// flight of their next attempt.
+// the numbering of tasks, shared by all who create some, and exclusive for who numbers those of a board; the search for claimable tasks; keys of
+// tasks and names of boards; rows of tasks; and the sequence of events, in the statement that numbers them, so that the order of their numbers
+// is that of the commits. Each flight takes its locks in this order. Groups that meet because they took them in different flights take all of
+// them in the first flight of their next attempt.
 
 import { LedgerBusy } from '../../group-commit.ts'
 import { applicationId, requireKnownVersion } from '../../migrations/migrations.ts'
@@ -10,11 +11,19 @@ import { currentTimeline } from './server-history.ts'
 
 type Statement = readonly [sql: string, parameters: unknown[]]
 
+/**
+ * Locks that only the first flight of a group takes. `creation`: it creates tasks; `numbering`: none may be created meanwhile, because tasks
+ * whose numbers are lower and not committed would be passed over for good; `claims`: it searches for tasks to claim, which others would find too.
+ */
+export type WideLock = (typeof wideLocks)[number]
+export const wideLocks = ['numbering', 'creation', 'claims'] as const
+
 export interface LedgerLocks {
   /** Begins a transaction behind the shared gate. One message to the server; its last rows are for `begun`. */
   readonly beginShared: string
   readonly gateAlone: Statement
   readonly limits: Statement
+  readonly wide: Readonly<Record<WideLock, Statement>>
   /** In order. A key is locked before it is looked for: it may not exist. */
   keys(keys: readonly string[]): Statement
   /** The same without waiting: a row for each, with `taken`. */
@@ -52,16 +61,22 @@ export async function locksOf(
 ): Promise<LedgerLocks> {
   const { rows } = await client.query(`
     select hashtext(current_schema() || '/gate') as gate, hashtext(current_schema() || '/limits') as limits,
-      hashtext(current_schema() || '/sequence') as sequence, current_schema() as schema`)
-  const [{ gate, limits, sequence, schema }] = rows as [
-    { gate: number; limits: number; sequence: number; schema: string },
-  ]
+      hashtext(current_schema() || '/sequence') as sequence, hashtext(current_schema() || '/numbers') as numbers,
+      hashtext(current_schema() || '/claims') as claims, current_schema() as schema`)
+  type Locks = Record<'gate' | 'limits' | 'sequence' | 'numbers' | 'claims', number> & { schema: string }
+  const [{ gate, limits, sequence, numbers, claims, schema }] = rows as [Locks]
   const begunOn = `${begun}, ${history?.timeline ? currentTimeline : `''`} as timeline`
   const take = 'select pg_advisory_xact_lock($1::int4, $2::int4)'
+  const share = 'select pg_advisory_xact_lock_shared($1::int4, $2::int4)'
   return {
     beginShared: `${beginSteps}; select pg_advisory_xact_lock_shared(${applicationId}, ${gate}); ${begunOn}`,
     gateAlone: [take, [applicationId, gate]],
     limits: [take, [applicationId, limits]],
+    wide: {
+      creation: [share, [applicationId, numbers]],
+      numbering: [take, [applicationId, numbers]],
+      claims: [take, [applicationId, claims]],
+    },
     keys: (keys) => [`select pg_advisory_xact_lock($1::int4, h) from ${hashes}`, [keyLocks, `${schema}/`, keys]],
     tryKeys: (keys) => [
       `select pg_try_advisory_xact_lock($1::int4, h) as taken from ${hashes}`,

@@ -3,31 +3,10 @@
 import type { Request } from '../../statement.ts'
 import { StatementFailed } from './client.ts'
 import { concernOf, idsAt } from './concerns.ts'
-import type { LedgerLocks } from './ledger-locks.ts'
+import { type LedgerLocks, type WideLock, wideLocks } from './ledger-locks.ts'
+import { BeginsAgain, OutOfOrder, RunsAlone } from './wave-errors.ts'
 import type { Send } from './wave-flight.ts'
 import type { Lane } from './wave-lane.ts'
-
-/** Thrown by a step that concerns more rows than those of its tasks: it must run alone, and the steps after it wait for that. */
-export class RunsAlone extends Error {
-  readonly at: number
-
-  /** `at`: the place of the step in its group. */
-  constructor(at: number) {
-    super('the step concerns rows of other tasks')
-    this.at = at
-  }
-}
-
-/** Thrown when a step asks for rows that a later step has read: the later one has to wait for a group of its own. */
-export class OutOfOrder extends Error {
-  readonly at: number
-
-  /** `at`: the place of the later step in its group. */
-  constructor(at: number) {
-    super('a later step of the group has read the same rows')
-    this.at = at
-  }
-}
 
 /** What groups before this one have shown. */
 export interface Learned {
@@ -35,8 +14,9 @@ export interface Learned {
   readonly rows: Iterable<string>
   readonly keys: Iterable<string>
   readonly limits: boolean
-  /** The names of steps that create tasks: the group adds to them. */
-  readonly creators: Set<string>
+  readonly wide: Iterable<WideLock>
+  /** The names of steps that create tasks, or search for claimable ones: the group adds to them. */
+  readonly habits: Readonly<Record<'creation' | 'claims', Set<string>>>
 }
 
 export class WaveClaims {
@@ -44,8 +24,9 @@ export class WaveClaims {
   /** By id, or key with a prefix. */
   readonly #owners = new Map<string, Lane>()
   readonly #locked = new Set<string>()
-  /** The names of steps that create tasks, as far as it is known. */
-  readonly #creators: Set<string>
+  readonly #habits: Learned['habits']
+  readonly #wide: Set<WideLock>
+  #isOpen = false
   /** Rows and keys to be locked in the next flight. */
   #toLock: Set<string>
   #keysToLock: Set<string>
@@ -54,13 +35,17 @@ export class WaveClaims {
   /** The lock of the limits is or was needed. */
   usesLimits: boolean
 
-  constructor(lanes: readonly Lane[], { rows, keys, limits, creators }: Learned) {
+  constructor(lanes: readonly Lane[], { rows, keys, limits, wide, habits }: Learned) {
     this.#lanes = lanes
     this.#toLock = new Set(rows)
     this.#keysToLock = new Set(keys)
     this.#limitsNeeded = limits
     this.usesLimits = limits
-    this.#creators = creators
+    this.#habits = habits
+    this.#wide = new Set(wide)
+    for (const lock of ['creation', 'claims'] as const) {
+      if (lanes.some(({ name }) => habits[lock].has(name))) this.#wide.add(lock)
+    }
   }
 
   /** The keys that were claimed. */
@@ -90,6 +75,8 @@ export class WaveClaims {
   lock(locks: LedgerLocks, send: Send, isFirst: boolean): void {
     if (this.#limitsNeeded) void send(...locks.limits)
     this.#limitsNeeded = false
+    if (isFirst) for (const lock of wideLocks) if (this.#wide.has(lock)) void send(...locks.wide[lock])
+    this.#isOpen = true
     const keys = [...this.#keysToLock]
     if (keys.length > 0 && isFirst) void send(...locks.keys(keys))
     else if (keys.length > 0) this.#tried = send(...locks.tryKeys(keys))
@@ -102,21 +89,24 @@ export class WaveClaims {
 
   /** Whether a deferred write may be kept now. */
   accepts(lane: Lane, write: Request): boolean {
-    const { of, places } = concernOf(write.statement)
+    const { of, places } = concernOf(write)
     if (write.appends === 'unseen') throw new RunsAlone(lane.at)
     if (of === 'unshared') return true
     if (of === 'calls') return this.#ownsCalls(lane, write, places)
+    if (of === 'board' && idsAt(write, places).every((name) => this.#locked.has(boardKey(name)))) return true
     if (of !== 'tasks') throw new RunsAlone(lane.at)
     const { inserts, byKey, changes } = write.statement ?? {}
     const isNew = inserts === true && changes === 'task'
     if (inserts && changes === 'call' && byKey !== undefined) lane.calls.add((write.values as { id: string }).id)
     if (isNew) {
       lane.createsTasks = true
-      this.#creators.add(lane.name)
+      this.#habits.creation.add(lane.name)
+      this.#need('creation')
     }
     const ids = idsAt(write, places)
     // A row that was judged before it was locked may have changed.
-    if (changes === 'task' && byKey !== undefined && !isNew && !ids.every((id) => this.#locked.has(id)))
+    const isOfRow = changes === 'task' || changes === 'board_task'
+    if (isOfRow && byKey !== undefined && !isNew && !ids.every((id) => this.#locked.has(id)))
       throw new RunsAlone(lane.at)
     return this.#ownParents(lane, write) && this.#claim(lane, ids, isNew)
   }
@@ -128,7 +118,7 @@ export class WaveClaims {
   #ownParents(lane: Lane, request: Request): boolean {
     const { statement } = request
     if (statement?.changes !== 'task') return true
-    const { places = [] } = concernOf(statement)
+    const { places = [] } = concernOf(request)
     return this.#own(
       lane,
       idsAt(request, places).flatMap((id) => lane.parents.get(id) ?? []),
@@ -142,7 +132,7 @@ export class WaveClaims {
   }
 
   #mayRead(lane: Lane, request: Request): boolean {
-    const { of, places } = concernOf(request.statement)
+    const { of, places } = concernOf(request)
     switch (of) {
       case 'all':
         throw new RunsAlone(lane.at)
@@ -153,14 +143,39 @@ export class WaveClaims {
       case 'calls':
         return this.#ownsCalls(lane, request, places)
       case 'keys':
-        return this.#claimKeys(lane, idsAt(request, places))
-      default:
+        return this.#claimKeys(lane, namesOf(request))
+      case 'heads':
+      case 'queue':
+      case 'limits':
         lane.isBarrier = true
         if (of === 'queue' && lane.mayReadEarly && this.#mayReadBeside(lane)) return true
         if (!this.#isAloneNow(lane)) return false
         if (of === 'limits') this.#needLimits()
         return true
+      default:
+        return this.#mayReadAny(lane, request)
     }
+  }
+
+  /** Boards, and lists of any tasks: read when the steps before this one have ended, and before the steps after it begin. */
+  #mayReadAny(lane: Lane, request: Request): boolean {
+    const { of, places = [] } = concernOf(request)
+    lane.isBarrier = true
+    if (of === 'claimable') {
+      this.#habits.claims.add(lane.name)
+      this.#need('claims')
+    }
+    if (of === 'numbering') this.#need('numbering')
+    if (!this.#isAloneNow(lane)) return false
+    if (of === 'board' || of === 'numbering') return this.#claimKeys(lane, idsAt(request, places).map(boardKey))
+    return of !== 'neighbours' || this.#claim(lane, idsAt(request, places), false)
+  }
+
+  /** @throws BeginsAgain */
+  #need(lock: WideLock): void {
+    const isHeld = this.#wide.has(lock)
+    this.#wide.add(lock)
+    if (!isHeld && this.#isOpen) throw new BeginsAgain(lock)
   }
 
   #needLimits(): void {
@@ -190,7 +205,7 @@ export class WaveClaims {
     if (later !== undefined) throw new OutOfOrder(later.at)
     return this.#lanes
       .slice(0, lane.at)
-      .every((each) => each.isDone || each.hasNumberedTasks || !this.#creators.has(each.name))
+      .every((each) => each.isDone || each.hasNumberedTasks || !this.#habits.creation.has(each.name))
   }
 
   /** Journal entries belong to tasks of the lane: known ones, or one that is about to be read. */
@@ -211,10 +226,9 @@ export class WaveClaims {
     return true
   }
 
-  #claimKeys(lane: Lane, keys: readonly string[]): boolean {
-    const named = keys.map((key) => keyPrefix + key)
-    if (!this.#own(lane, named)) return false
-    for (const key of keys) if (!this.#locked.has(keyPrefix + key)) this.#keysToLock.add(key)
+  #claimKeys(lane: Lane, names: readonly string[]): boolean {
+    if (!this.#own(lane, names)) return false
+    for (const name of names) if (!this.#locked.has(name)) this.#keysToLock.add(name.slice(keyPrefix.length))
     return true
   }
 
@@ -239,8 +253,8 @@ export class WaveClaims {
     for (const [request, reply] of lane.takeReplies()) this.#noteReply(lane, request, reply)
   }
 
-  #noteReply(lane: Lane, { statement }: Request, reply: unknown): void {
-    const { of } = concernOf(statement)
+  #noteReply(lane: Lane, request: Request, reply: unknown): void {
+    const { of } = concernOf(request)
     if (!Array.isArray(reply)) return
     for (const { id, taskId, parentId } of reply as Array<Record<'id' | 'taskId' | 'parentId', unknown>>) {
       if (typeof id === 'string' && typeof parentId === 'string') lane.parents.set(id, parentId)
@@ -257,10 +271,12 @@ export class WaveClaims {
 }
 
 const keyPrefix = 'key:'
+/** The name of a board, among the keys. */
+const boardKey = (name: string): string => `${keyPrefix}board/${name}`
 
 /** The tasks and keys that a read names. */
 function namesOf(request: Request): string[] {
-  const { of, places = [] } = concernOf(request.statement)
+  const { of, places = [] } = concernOf(request)
   if (of === 'keys') return idsAt(request, places).map((key) => keyPrefix + key)
   return of === 'tasks' ? idsAt(request, places) : []
 }

@@ -129,7 +129,7 @@ export class Flight {
   }
 
   #locks({ request }: Write): boolean {
-    return this.#locksHeads && concernOf(request.statement).of === 'heads'
+    return this.#locksHeads && concernOf(request).of === 'heads'
   }
 
   #sendOne(write: Write): void {
@@ -147,13 +147,14 @@ export class Flight {
 
 /** The tasks that a write concerns; none if it is about others. */
 function subjectsOf(request: Request): string[] {
-  const { of, places } = concernOf(request.statement)
+  const { of, places } = concernOf(request)
   return of === 'tasks' ? idsAt(request, places) : []
 }
 
-/** Rows of tasks that a list found are not known to the step: they are not locked, and are read again before they are judged. */
-function isClaimed({ records, statement }: Request): boolean {
-  return records !== 'task' || statement?.byKey !== undefined || concernOf(statement).of === 'heads'
+/** Rows that a list found in no task of the step are not known to it: they are not locked, and are read again before they are judged. */
+function isClaimed(request: Request): boolean {
+  const { of } = concernOf(request)
+  return of !== 'overdue' && (request.records !== 'task' || request.statement?.byKey !== undefined || of === 'heads')
 }
 
 function answer({ lane, request }: Write, { rows, changes }: Reply): void {

@@ -6,12 +6,10 @@ import type { Request } from '../../statement.ts'
 import { StatementFailed } from './client.ts'
 import type { Begun, LedgerLocks } from './ledger-locks.ts'
 import type { ServerConnection } from './server-connection.ts'
-import { type Learned, OutOfOrder, RunsAlone, WaveClaims } from './wave-claims.ts'
+import { type Learned, WaveClaims } from './wave-claims.ts'
+import { BeginsAgain, OutOfOrder, RunsAlone, RunsOneByOne } from './wave-errors.ts'
 import { Flight, type Send } from './wave-flight.ts'
 import { eventsOf, Lane, numbered } from './wave-lane.ts'
-
-/** Thrown when a step fails after a part of it was sent: the steps run one by one. */
-export class RunsOneByOne extends Error {}
 
 export class WaveGroup {
   readonly #connection: ServerConnection
@@ -107,7 +105,7 @@ export class WaveGroup {
       // One that has ended only waits for its writes.
       if (lane.outcome === undefined) requests = lane.next((write) => this.#claims.accepts(lane, write))
     } catch (error) {
-      if (error instanceof RunsAlone || error instanceof OutOfOrder) throw error
+      if ([RunsAlone, OutOfOrder, BeginsAgain].some((each) => error instanceof each)) throw error
       if (lane.isSent) throw new RunsOneByOne()
       lane.outcome = { ok: false, error }
       lane.isDone = true

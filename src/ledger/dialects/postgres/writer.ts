@@ -6,10 +6,10 @@ import { CommitFailed, type CommittedGroup, type GroupRunner, LedgerBusy, type Q
 import type { Tx } from '../../ledger.ts'
 import { StatementFailed } from './client.ts'
 import type { OutcomeSource } from './commit-outcome.ts'
-import type { LedgerLocks } from './ledger-locks.ts'
+import type { LedgerLocks, WideLock } from './ledger-locks.ts'
 import type { OneByOne } from './one-by-one.ts'
 import type { ServerConnection } from './server-connection.ts'
-import { OutOfOrder, RunsAlone } from './wave-claims.ts'
+import { BeginsAgain, OutOfOrder, RunsAlone } from './wave-errors.ts'
 import { WaveGroup } from './wave-group.ts'
 
 /** The maximum of steps in one transaction. */
@@ -34,7 +34,7 @@ export class Writer implements GroupRunner {
   readonly #random: () => number
   /** By the name of a step that had to run alone: how often it still will, of how many times. */
   readonly #alone = new Map<string, { left: number; of: number }>()
-  readonly #creators = new Set<string>()
+  readonly #habits = { creation: new Set<string>(), claims: new Set<string>() }
 
   constructor(
     connection: ServerConnection,
@@ -66,12 +66,12 @@ export class Writer implements GroupRunner {
   }
 
   async #runBeside(given: readonly QueuedStep[]): Promise<CommittedGroup> {
-    const learned = { rows: new Set<string>(), keys: new Set<string>(), limits: false }
+    const learned = { rows: new Set<string>(), keys: new Set<string>(), limits: false, wide: new Set<WideLock>() }
     let group = given
     for (let attempt = 1; attempt < aloneFrom; attempt++) {
       const waves = new WaveGroup(this.#connection, this.#locks, this.#tx, group, {
         ...learned,
-        creators: this.#creators,
+        habits: this.#habits,
       })
       try {
         await this.#connection.ensure()
@@ -81,6 +81,10 @@ export class Writer implements GroupRunner {
       } catch (error) {
         const committed = await this.#afterFailure(error, waves)
         if (committed !== undefined) return committed
+        if (error instanceof BeginsAgain) {
+          learned.wide.add(error.lock)
+          continue
+        }
         if (error instanceof OutOfOrder) {
           group = group.slice(0, error.at)
           continue
