@@ -77,7 +77,7 @@ export function hideFamilies(batch: PurgeBatch): Step<Purgeable[] | undefined> {
     const hidden = families.filter((_, at) => roots[at] !== undefined)
     if (hidden.length === 0) return hidden
     yield* tx.purge.hide(hidden)
-    const through = Math.max(...hidden.map((family) => family.through))
+    const through = hidden.reduce((latest, family) => Math.max(latest, family.through), 0)
     if (through > (yield* purgedThrough(tx))) yield* tx.setting.put(setting, through)
     yield* tx.purge.remove(maxRowsRemoved)
     return hidden

@@ -456,6 +456,17 @@ describe.skipIf(server === undefined)('steps of one group on a PostgreSQL server
     await onServer.close()
   })
 
+  it('a step does not see what later steps of its group write to the tasks that its dependents wait for', async () => {
+    const onServer = await serverSide()
+    const planned = (what: string, run: Planned['run'] = 'run-a'): Planned => {
+      return { what, task: 'group', other: 'group', run, flag: false }
+    }
+    await compare([planned('delete'), planned('settle', 'run-b'), planned('settle')], onServer)
+    const tasks = await onServer.rows('task')
+    expect(tasks.find(({ id }) => id === 'later')).toMatchObject({ stuck_by: 'run-b' })
+    await onServer.close()
+  })
+
   it('an admission starts what a step before it makes ready by its last writes', async () => {
     const onServer = await serverSide()
     const planned = (what: string, run: Planned['run'] = 'run-a'): Planned => {

@@ -64,7 +64,7 @@ export function createPurge(compiler: StatementCompiler, idsBelow: Tx['task']['i
       for (const edge of families.flatMap(({ outside }) => outside)) yield* removal.cut(edge)
       const roots = families.flatMap(({ root, lowerRoots }) => [root, ...lowerRoots])
       // A bound: events up to it may be hidden.
-      const through = Math.max(0, ...families.map((family) => family.through))
+      const through = families.reduce((latest, family) => Math.max(latest, family.through), 0)
       yield* change(insertHidden, { roots: JSON.stringify(roots), through })
     },
     *isHiding() {

@@ -10,7 +10,7 @@ import type { CompiledStatement, Request } from '../../statement.ts'
  *
  * `board`: the row of a board and the new numbers on it, read and written only by who has locked its name. `numbering`: the same, and all
  * tasks without a number, while no step creates one. `boards`: what never changes of boards and numbers once it is there. `neighbours`: the
- * edges of a task with the numbers at their other ends. `claimable`: tasks found for a claim, and `overdue`: tasks whose time has come, by lists
+ * edges of a task with what is at their other ends. `claimable`: tasks found for a claim, and `overdue`: tasks whose time has come, by lists
  * that lock nothing: each task is read again before it is judged.
  */
 export type Concern =
@@ -56,6 +56,8 @@ function recognized({ sql, names }: CompiledStatement): Concern {
     /^insert into instance .* on conflict/.test(text)
   )
     return { of: 'unshared' }
+  if (from === 'dependency' && text.includes(' join task on task.id = dependency.blocker_id '))
+    return { of: 'neighbours', places: [names.indexOf('task')] }
   const ofBoard = concernOfBoard(text, verb, table || from, names)
   if (ofBoard !== undefined) return ofBoard
   if (isForClaim(text)) return { of: 'claimable' }
