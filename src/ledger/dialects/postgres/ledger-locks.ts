@@ -32,7 +32,7 @@ export interface LedgerLocks {
   /** Numbers events under the lock of the sequence. */
   readonly append: string
   appendParameters(rows: string): unknown[]
-  /** What a transaction behind the exclusive gate reads first, for `begun`. It allows all ways to read whole tables. */
+  /** What a transaction behind the exclusive gate reads first, for `begun`. */
   readonly begunAlone: string
   /**
    * What a transaction has read first.
@@ -106,5 +106,5 @@ const keyLocks = applicationId + 3
 
 const begun = 'select pg_current_xact_id()::text as xid, (select usable_from from ledger_version) as usable_from'
 
-/** The ways to read tables that are off for steps that read rows by their keys: on an empty ledger they look best, and stay planned. */
+/** The ways to read tables that are off: on an empty ledger they look best, and stay planned. */
 export const scans = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin'] as const
