@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { ledgerVersion } from '../../src/ledger/migrations/migrations.ts'
 import { openLedger, taskRow } from '../../src/testing/index.ts'
 import { programOf } from '../programs.ts'
@@ -105,6 +105,15 @@ describe.skipIf(server === undefined)('a ledger on a PostgreSQL server', () => {
       ),
     )
     await expect(openLedger(url)).rejects.toThrow(/session_replication_role is "replica" for this role/)
+  })
+
+  it('is refused if its clock and that of the host are more than a day apart', async () => {
+    const url = await createDatabase(server)
+    const now = Date.now()
+    const host = vi.spyOn(Date, 'now').mockReturnValue(now + 25 * 60 * 60_000)
+    await expect(openLedger(url)).rejects.toThrow(/its clock says .*Z, and that of this host .*Z/)
+    host.mockReturnValue(now + 60 * 60_000)
+    await (await openLedger(url)).close()
   })
 
   it('is refused in a database of another encoding, and on a server that does not know the database', async () => {

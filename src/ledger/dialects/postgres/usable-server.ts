@@ -8,8 +8,12 @@ import type { ServerTarget } from './server-url.ts'
 /** The oldest version of PostgreSQL that is tested, as the server numbers it. */
 const oldestServer = 150_000
 
+/** All times of a ledger are those of its server, so that clocks need not agree. But one of two that are so far apart is wrong. */
+const maxOffsetMs = 24 * 60 * 60_000
+
 interface Facts {
   version: number
+  now: number
   standby: boolean
   encoding: string
   replication_role: string
@@ -26,11 +30,12 @@ export async function requireUsable(
   { name: ledger, schema: named, durability }: ServerTarget,
 ): Promise<{ oid: number } | undefined> {
   const { rows } = await connection.query(`
-    select current_setting('server_version_num')::int as version, pg_is_in_recovery() as standby,
+    select current_setting('server_version_num')::int as version, extract(epoch from clock_timestamp())::float8 * 1000 as now,
+      pg_is_in_recovery() as standby,
       current_setting('server_encoding') as encoding, current_setting('session_replication_role') as replication_role,
       (select array_agg(name::text order by name) from pg_settings where name in ('fsync', 'full_page_writes') and setting = 'off') as unsafe,
       (select oid::int8 from pg_namespace where nspname = current_schema()) as schema`)
-  const [{ version, standby, encoding, replication_role, unsafe, schema }] = rows as [Facts]
+  const [{ version, now, standby, encoding, replication_role, unsafe, schema }] = rows as [Facts]
   const why = [
     version < oldestServer &&
       `it runs PostgreSQL ${Math.floor(version / 10_000)}, and errand needs version 15 or newer`,
@@ -41,6 +46,8 @@ export async function requireUsable(
     unsafe !== null &&
       durability === 'strict' &&
       `${unsafe.join(' and ')} ${unsafe.length > 1 ? 'are' : 'is'} off, so that the server may lose or damage what it has acknowledged when its machine stops. Turn ${unsafe.length > 1 ? 'them' : 'it'} on, or accept this with ?durability=relaxed`,
+    Math.abs(now - Date.now()) > maxOffsetMs &&
+      `its clock says ${new Date(now).toISOString()}, and that of this host ${new Date().toISOString()}. Set the one that is wrong`,
     schema === null && named === undefined && 'the role has no schema there: name one with ?schema=errand',
   ].find((each) => typeof each === 'string')
   if (why !== undefined) throw refused(ledger, why)
