@@ -7,5 +7,5 @@ create role errand_engine login password :'engine_password';
 create schema errand authorization errand_owner;
 grant usage on schema errand to errand_engine;
 alter default privileges for role errand_owner in schema errand grant select, insert, update, delete on tables to errand_engine;
-alter default privileges for role errand_owner in schema errand grant usage on sequences to errand_engine;
+alter default privileges for role errand_owner in schema errand grant usage, select on sequences to errand_engine;
 SQL

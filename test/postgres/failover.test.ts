@@ -125,6 +125,72 @@ it.skipIf(!isOffered)(
   },
 )
 
+it.skipIf(!isOffered)(
+  'an engine follows a standby that was promoted although the old server still answers on open connections',
+  { timeout: 120_000 },
+  async () => {
+    const { url, primary, standby } = await replicated({ synchronous: false })
+    const engine = await createEngine({ ledger: url, work: false, onError: () => {} })
+    onTestFinished(() => engine.close())
+    await engine.create({ name: 'before' })
+    const open = async ({ url: server }: TestServer) => {
+      const client = new pg.Client({ connectionString: server })
+      await client.connect()
+      onTestFinished(() => client.end())
+      return async () => (await client.query('select name from errand.task order by seq')).rows.map(({ name }) => name)
+    }
+    const [onOld, onNew] = [await open(primary), await open(standby)]
+    await expect.poll(onNew, { interval: 20 }).toEqual(['before'])
+    await query(standby, 'select pg_promote()')
+    const admin = { ...primary, url: primary.url.replace(/[^/]*$/, 'template1') }
+    await query(admin, 'alter database postgres allow_connections false')
+    await query(admin, `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'errand watch'`)
+    const watches = `select 1 from pg_stat_activity where application_name = 'errand watch'`
+    await expect.poll(() => query(standby, watches), { interval: 20 }).toEqual([expect.anything()])
+    await engine.create({ name: 'after' })
+    expect(await onNew()).toEqual(['before', 'after'])
+    expect(await onOld()).toEqual(['before'])
+    const { tasks } = await engine.list()
+    expect(tasks.map(({ name }) => name)).toContain('after')
+  },
+)
+
+it.skipIf(!isOffered)(
+  'tasks wait while a pool leads to a standby, and go on when it is promoted',
+  { timeout: 120_000 },
+  async () => {
+    const { url, primary, standby, failOver } = await replicated({ synchronous: true })
+    const pool = await startPool(primary.url)
+    if (pool === undefined) return
+    onTestFinished(() => pool.stop())
+    const refused: unknown[] = []
+    const goOn = Promise.withResolvers<void>()
+    const engine = (await createEngine({
+      ledger: pool.urlOf(url),
+      executors: {
+        waits: async (_task: unknown, run: { call(name: string, fn: () => unknown): Promise<unknown> }) => {
+          await goOn.promise
+          return await run.call('after', () => 'done')
+        },
+      },
+      onError: (error) => refused.push(error),
+    })) as unknown as Engine
+    onTestFinished(() => engine.close())
+    const tasks = await Promise.all([1, 2, 3].map((n) => engine.create({ name: `task ${n}`, executor: 'waits' })))
+    pool.leadTo(standby.url)
+    await pool.restart()
+    goOn.resolve()
+    await expect
+      .poll(() => query(standby, `select 1 from pg_stat_activity where application_name = 'errand writer'`), {
+        interval: 20,
+      })
+      .not.toEqual([])
+    await failOver()
+    const settled = await Promise.all(tasks.map(({ id }) => engine.settled(id)))
+    expect(settled.map(({ status }) => status)).toEqual(['completed', 'completed', 'completed'])
+  },
+)
+
 const definitions = [
   { executor: 'leaf' },
   { executor: 'everyStep' },

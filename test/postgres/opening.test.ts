@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { describe, expect, it, vi } from 'vitest'
-import { ledgerVersion } from '../../src/ledger/migrations/migrations.ts'
+import { ledgerVersion, usableFrom } from '../../src/ledger/migrations/migrations.ts'
 import { openLedger, taskRow } from '../../src/testing/index.ts'
 import { programOf } from '../programs.ts'
 import { createDatabase, type TestServer, testServer, withSchema } from './server.ts'
@@ -32,6 +32,28 @@ describe.skipIf(server === undefined)('a ledger on a PostgreSQL server', () => {
     await ledger.close()
     const { rows } = await withClient(url, (client) => client.query('select version::int from ledger_version'))
     expect(rows).toEqual([{ version: ledgerVersion }])
+  })
+
+  it('X-013 of an early version does not store which engines may use it, and does so after it was opened by its owner', async () => {
+    const url = await createDatabase(server)
+    await (await openLedger(url)).close()
+    await withClient(url, (client) => client.query('alter table ledger_version drop column usable_from'))
+    await (await openLedger(url)).close()
+    const { rows } = await withClient(url, (client) =>
+      client.query('select version::int, usable_from::int from ledger_version'),
+    )
+    expect(rows).toEqual([{ version: ledgerVersion, usable_from: usableFrom }])
+  })
+
+  it('is created once by engines whose transactions are serializable by default', async () => {
+    const url = await createDatabase(server)
+    await withClient(url, (client) =>
+      client.query(
+        `do $$ begin execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$`,
+      ),
+    )
+    const ledgers = await Promise.all([1, 2, 3, 4].map(() => openLedger(url)))
+    await Promise.all(ledgers.map((ledger) => ledger.close()))
   })
 
   it('lies in the schema that its URL names, which is created, beside other ledgers of the database', async () => {
@@ -80,7 +102,7 @@ describe.skipIf(server === undefined)('a ledger on a PostgreSQL server', () => {
     const asRole = new URL(url)
     asRole.username = role
     await expect(openLedger(asRole.href)).rejects.toThrow(
-      /lacks rights \(usage\) on .*event_seq_seq.*grant usage on all sequences in schema "public" to "worker_/,
+      /lacks rights \(usage\) on .*event_seq_seq.*grant usage, select on all sequences in schema "public" to "worker_/,
     )
     await withClient(url, async (client) => {
       await client.query(`grant usage on all sequences in schema public to ${role}`)

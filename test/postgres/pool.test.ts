@@ -80,9 +80,24 @@ describe.skipIf(pool === undefined)('a ledger behind a connection pool', () => {
     url.searchParams.set('direct', new URL(other.url).host)
     await expect(openLedger(url.href)).rejects.toMatchObject({
       code: 'LEDGER_UNAVAILABLE',
-      message: expect.stringMatching(/pool leads to another database/),
+      message: expect.stringMatching(/pool leads to another server or database/),
     })
   })
+
+  it.runIf(process.env['ERRAND_CHAOS_SECONDS'] !== undefined)(
+    'refuses steps while the pool hangs, and goes on when it answers again',
+    async () => {
+      const url = await createDatabase(server)
+      const engine = await open(pool.urlOf(url))
+      pool.hang()
+      onTestFinished(() => pool.resume())
+      await expect(engine.create({ name: 'refused' })).rejects.toMatchObject({ code: 'LEDGER_BUSY' })
+      pool.resume()
+      await engine.create({ name: 'created' })
+      const { tasks } = await engine.list()
+      expect(tasks.map(({ name }) => name)).toEqual(['created'])
+    },
+  )
 
   it('goes on when the pool is restarted', async () => {
     const url = await createDatabase(server)

@@ -12,6 +12,9 @@ export interface TestPool {
   urlOf(url: string): string
   /** Leads to another server from now on. */
   leadTo(url: string): void
+  /** Keeps all connections, and answers nothing until it is resumed. */
+  hang(): void
+  resume(): void
   /** Ends the pool and its connections at once, and starts it again. */
   restart(): Promise<void>
   stop(): Promise<void>
@@ -57,6 +60,8 @@ export async function startPool(server: string): Promise<TestPool | undefined> {
       configure(url)
       child.kill('SIGHUP')
     },
+    hang: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
     async restart() {
       await end()
       await start()

@@ -7,44 +7,37 @@ it('a URL of a server is its address, and is shown without its password', () => 
   const url = 'postgres://ann:p%40ss%20word@127.0.0.1:5433/work?schema=errand'
   expect(parseServerUrl(url)).toEqual({
     name: 'postgres://ann@127.0.0.1:5433/work?schema=errand',
-    hosts: [{ host: '127.0.0.1', port: 5433 }],
+    hosts: [{ host: '127.0.0.1', port: 5433, tls: 'off' }],
     user: 'ann',
     password: 'p@ss word',
     database: 'work',
     schema: 'errand',
     pools: undefined,
     durability: 'strict',
-    tls: 'off',
   })
   expect(shownLedger(url)).toBe('postgres://ann@127.0.0.1:5433/work?schema=errand')
   expect(shownLedger('a.db')).toBe('a.db')
 })
 
 it('a URL may name several servers, of which one is in use', () => {
-  const { hosts, name, tls, schema } = parseServerUrl(
-    'postgres://ann:secret@localhost,[::1]:5433,db:5434/work?schema=x',
-  )
+  const { hosts, name, schema } = parseServerUrl('postgres://ann:secret@localhost,[::1]:5433,db:5434/work?schema=x')
   expect(hosts).toEqual([
-    { host: 'localhost', port: 5432 },
-    { host: '::1', port: 5433 },
-    { host: 'db', port: 5434 },
+    { host: 'localhost', port: 5432, tls: 'off' },
+    { host: '::1', port: 5433, tls: 'off' },
+    { host: 'db', port: 5434, tls: 'verify' },
   ])
   expect(name).toBe('postgres://ann@localhost,[::1]:5433,db:5434/work?schema=x')
-  expect({ tls, schema }).toEqual({ tls: 'verify', schema: 'x' })
+  expect(schema).toBe('x')
 })
 
 it('a URL may name a connection pool, and the servers behind it', () => {
-  const { hosts, pools, name, tls } = parseServerUrl(
-    'postgres://ann:secret@localhost:6432/work?direct=127.0.0.1:5433,[::1]',
-  )
-  expect(pools).toEqual([{ host: 'localhost', port: 6432 }])
+  const { hosts, pools, name } = parseServerUrl('postgres://ann:secret@localhost:6432/work?direct=127.0.0.1:5433,db')
+  expect(pools).toEqual([{ host: 'localhost', port: 6432, tls: 'off' }])
   expect(hosts).toEqual([
-    { host: '127.0.0.1', port: 5433 },
-    { host: '::1', port: 5432 },
+    { host: '127.0.0.1', port: 5433, tls: 'off' },
+    { host: 'db', port: 5432, tls: 'verify' },
   ])
-  expect(name).toBe('postgres://ann@localhost:6432/work?direct=127.0.0.1:5433,[::1]')
-  expect(tls).toBe('off')
-  expect(parseServerUrl('postgres://localhost:6432/work?direct=db').tls).toBe('verify')
+  expect(name).toBe('postgres://ann@localhost:6432/work?direct=127.0.0.1:5433,db')
 })
 
 it.each([
@@ -57,7 +50,7 @@ it.each([
   ['10.0.0.1/db?sslmode=verify-full', 'verify'],
   ['10.0.0.1/db?sslmode=require', 'encrypted'],
 ])('a connection to %s is made with TLS: %s', (rest, tls) => {
-  expect(parseServerUrl(`postgresql://${rest}`).tls).toBe(tls)
+  expect(parseServerUrl(`postgresql://${rest}`).hosts[0]?.tls).toBe(tls)
 })
 
 it.each([
@@ -71,6 +64,7 @@ it.each([
   ['postgres://ann:secret@localhost/db?direct=a,,b', /hosts of its option "direct" is empty/],
   ['postgres://ann:secret@localhost/db?direct=postgres:%2F%2Fann:secret@a', /"direct" is not a list like/],
   ['postgres://ann:secret@localhost/db?direct=ann:secret@a', /"direct" is not a list like/],
+  ['postgres://ann:secret@localhost/db?direct=:secret@a', /"direct" is not a list like/],
   ['postgres://ann:secret@localhost/db?direct=a:port', /"direct" is not a list like/],
   ['postgres://ann:secret@localhost/db?direct=db&sslmode=disable', /db is another host/],
   ['postgres://ann:secret@localhost/db?durability=some', /"durability" is not valid/],

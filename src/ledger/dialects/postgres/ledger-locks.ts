@@ -48,8 +48,8 @@ export interface Begun {
   readonly timeline: string
 }
 
-/** The texts that begin the transactions of steps. The session's defaults may be others. */
-export const beginSteps = 'begin isolation level read committed read write'
+/** Rows are read behind their locks: a snapshot from before would be too old. */
+export const beginSteps = 'begin isolation level read committed'
 
 /**
  * Advisory locks belong to a database, which may hold several ledgers: their numbers depend on the schema.

@@ -6,12 +6,15 @@ import { systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { loadOptional } from '../../../core/optional-package.ts'
 import { waitAtMost } from '../../../core/signals.ts'
-import { messageOf } from '../../../core/stored-error.ts'
 import type { PostgresClient } from './client.ts'
 import type { ServerHost, ServerTarget } from './server-url.ts'
+import { unreachable } from './unreachable.ts'
 
 /** How long the server may take to end a session that is closed. */
 const closedWithinMs = 2_000
+/** Behind a pool: how long a transaction may take to begin, which includes waiting for locks, and a statement (`statement_timeout`). */
+const begunWithinMs = 8_000
+const answeredWithinMs = 70_000
 /** How long the server may take to accept a connection. */
 const connectTimeoutMs = 5_000
 /** The maximum of prepared statements of a connection; the engine has about 180. */
@@ -37,9 +40,15 @@ const alwaysSet = {
   standard_conforming_strings: 'on',
 }
 
+/** Shows that the settings of a session have arrived: a pool may drop them. */
+export const sessionSetting = 'errand.session'
+
 /** Of the session with the server itself. A host that has vanished says nothing: the server notices it within 8 s. */
 const alwaysSetDirectly = {
   idle_session_timeout: '0',
+  default_transaction_isolation: 'read committed',
+  default_transaction_read_only: 'off',
+  [sessionSetting]: 'own',
   tcp_keepalives_idle: '5',
   tcp_keepalives_interval: '1',
   tcp_keepalives_count: '3',
@@ -96,9 +105,13 @@ export class ServerConnection implements PostgresClient {
   ): Promise<{ rows: unknown[]; affectedRows: number; command: string }> {
     const client = this.#client
     if (client === undefined) throw new Error('the connection to the server is lost')
-    const result = (await (parameters === undefined
-      ? client.query(this.isPooled ? this.#withSettings(sql) : sql)
-      : client.query({ ...this.#named(sql), values: parameters }))) as QueryResult | QueryResult[]
+    const answered = (
+      parameters === undefined
+        ? client.query(this.isPooled ? this.#withSettings(sql) : sql)
+        : client.query({ ...this.#named(sql), values: parameters })
+    ) as Promise<QueryResult | QueryResult[]>
+    if (this.isPooled) await this.#answeredByPool(sql, answered)
+    const result = await answered
     // Of several statements in one text, the last counts.
     const { rows, rowCount, command } = Array.isArray(result) ? (result.at(-1) as QueryResult) : result
     return { rows, affectedRows: rowCount ?? 0, command }
@@ -129,6 +142,12 @@ export class ServerConnection implements PostgresClient {
     if (this.#client !== undefined) streamOf(this.#client).destroy()
   }
 
+  /** A pool keeps a transaction waiting while it has no session for it, and does not notice that a server has vanished. */
+  async #answeredByPool(sql: string, answered: Promise<unknown>): Promise<void> {
+    const withinMs = sql.startsWith('begin') ? begunWithinMs : answeredWithinMs
+    if (!(await waitAtMost(systemClock, withinMs, answered))) this.drop()
+  }
+
   /** A text that begins a transaction also makes its settings. */
   #withSettings(sql: string): string {
     return sql.replace(/^begin\b[^;]*/, (begin) => `${begin}; ${this.#settingsInTransaction}`)
@@ -136,7 +155,7 @@ export class ServerConnection implements PostgresClient {
 
   get #settingsInTransaction(): string {
     const set = Object.entries(this.#settings()).map(
-      ([setting, value]) => `set_config('${setting}', '${value.replaceAll("'", "''")}', true)`,
+      ([setting, value]) => `set_config('${setting}', E'${value.replace(/['\\]/g, '\\$&')}', true)`,
     )
     return `select ${set.join(', ')}`
   }
@@ -180,7 +199,7 @@ export class ServerConnection implements PostgresClient {
   }
 
   async #connectTo(host: ServerHost): Promise<Client> {
-    const { tls } = this.#target
+    const { tls } = host
     const { default: pg } = await loadOptional('pg', 'A ledger on PostgreSQL', () => import('pg'))
     const { getTypeParser } = pg.types
     const client = new pg.Client({
@@ -255,38 +274,3 @@ async function requirePrimary(client: Client, { host, port }: ServerHost): Promi
     { host, port },
   )
 }
-
-function unreachable(error: unknown, address: string, ledger: string): ErrandError {
-  if (ErrandError.isInstance(error)) return error
-  const code = (error as { code?: string } | null)?.code
-  const remedy =
-    remedies.find(({ codes }) => codes.test(code ?? messageOf(error)))?.remedy ?? 'Check the server and the URL.'
-  return new ErrandError(
-    'LEDGER_UNAVAILABLE',
-    `The PostgreSQL server at ${address} cannot be reached: ${messageOf(error)}. ${remedy}`,
-    { ledger, ...(code === undefined ? {} : { code }) },
-    error,
-  )
-}
-
-const remedies = [
-  {
-    codes: /^(28|SASL)/,
-    remedy: 'Check the user and the password: in the URL, in PGUSER and PGPASSWORD, or in ~/.pgpass.',
-  },
-  { codes: /^3D000/, remedy: 'Create the database, or name another one in the URL.' },
-  {
-    codes: /^53300/,
-    remedy: 'The server has no connection left: an engine needs four. Raise max_connections, or close others.',
-  },
-  {
-    codes: /^08P01/,
-    remedy:
-      'A connection pool that gives each transaction another session needs the server behind it in the URL: add ?direct= with its host and port.',
-  },
-  {
-    codes: /SSL|CERT|certificate/i,
-    remedy:
-      'Other hosts need TLS: enable it on the server. An authority of your own is named to Node by NODE_EXTRA_CA_CERTS.',
-  },
-]

@@ -44,15 +44,20 @@ export async function openServerLedger(url: string, clock: Clock = steadyClock):
     await requirePrivileges(watch, name)
     if (writer.isPooled) await requireSameLedger(watch, writer, name)
     const disconnect = () => Promise.all([writer.close(), reader.close()])
+    const reconnect = () => {
+      writer.drop()
+      reader.drop()
+    }
     const of = { target, clock, schema: schema ?? (await currentSchema(watch)) }
     const life = new ServerWatch(watch, of, {
       othersChanged: () => ledger?.othersChanged(),
-      silent() {
-        writer.drop()
-        reader.drop()
-      },
+      silent: reconnect,
     })
-    history.onTakeover = () => life.takenOver()
+    history.onTakeover = () => {
+      // The server before may still answer on these connections.
+      reconnect()
+      life.takenOver()
+    }
     await life.open()
     const tx = tablesOf(postgresDialect)
     const locks = await locksOf(watch, history)
@@ -92,7 +97,7 @@ function connectionsTo(target: ServerTarget): Record<'writer' | 'reader' | 'watc
       synchronous_commit: 'on',
     }),
     reader: connection('reader', { ...byIndex, statement_timeout: '60s', idle_in_transaction_session_timeout: '10s' }),
-    watch: connection('watch', { statement_timeout: '10s', default_transaction_read_only: 'off' }, false),
+    watch: connection('watch', { statement_timeout: '10s' }, false),
   }
 }
 

@@ -25,7 +25,7 @@ export async function openServerTarget(url: ServerTarget, tables: readonly Table
   const connection = new ServerConnection(url, {
     title: 'errand copy',
     // Constraints are checked over whole tables at the end.
-    settings: { statement_timeout: '0', lock_timeout: '5s', default_transaction_read_only: 'off' },
+    settings: { statement_timeout: '0', lock_timeout: '5s' },
   })
   try {
     await connection.ensure()

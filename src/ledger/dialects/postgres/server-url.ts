@@ -21,13 +21,13 @@ export interface ServerTarget {
   readonly schema: string | undefined
   /** Whether the server may be one that can lose acknowledged commits at a power cut. */
   readonly durability: 'strict' | 'relaxed'
-  /** `verify`: encrypted, and the certificate of the server is checked. */
-  readonly tls: 'off' | 'encrypted' | 'verify'
 }
 
 export interface ServerHost {
   readonly host: string
   readonly port: number
+  /** `verify`: encrypted, and the certificate of the server is checked. */
+  readonly tls: 'off' | 'encrypted' | 'verify'
 }
 
 const parametersSchema = z.object({
@@ -37,6 +37,7 @@ const parametersSchema = z.object({
   sslmode: z.enum(['disable', 'require', 'verify-full']).optional(),
 })
 const known = Object.keys(parametersSchema.shape)
+type SslMode = z.output<typeof parametersSchema>['sslmode']
 
 export function isServerUrl(name: string): boolean {
   return /^postgres(ql)?:\/\//i.test(name)
@@ -56,10 +57,10 @@ export function parseServerUrl(text: string): ServerTarget {
   if (url === undefined || database === undefined || url.hash !== '' || !urls.every((each) => each !== undefined)) {
     throw refused('it is not a URL like postgres://user:password@host:5432/database')
   }
-  const named = urls.map(hostOf)
   if (database === '') throw refused('it names no database: postgres://host/database')
   const { schema, sslmode, direct, durability } = parametersOf(url)
-  const servers = direct === undefined ? undefined : directHosts(direct)
+  const named = urls.map((each) => hostOf(each, sslmode))
+  const servers = direct === undefined ? undefined : directHosts(direct, sslmode)
   const elsewhere = [...named, ...(servers ?? [])].find(({ host }) => !isThisHost(host))
   if (sslmode === 'disable' && elsewhere !== undefined) {
     throw refused(`${elsewhere.host} is another host, and a connection to it must be encrypted. Remove sslmode=disable`)
@@ -73,7 +74,6 @@ export function parseServerUrl(text: string): ServerTarget {
     database,
     schema,
     durability,
-    tls: tlsOf(sslmode, elsewhere === undefined),
   }
 }
 
@@ -84,13 +84,13 @@ function urlsOf(places: string, urlOf: (place: string) => string, ifEmpty: strin
 }
 
 /** The servers behind the pools. */
-function directHosts(places: string): ServerHost[] {
+function directHosts(places: string, sslmode: SslMode): ServerHost[] {
   const urls = urlsOf(places, (place) => `postgres://${place}/`, 'one of the hosts of its option "direct" is empty')
   return urls.map((url) => {
-    if (url === undefined || url.pathname !== '/' || `${url.username}${url.search}${url.hash}` !== '') {
+    if (url === undefined || url.pathname !== '/' || `${url.username}${url.password}${url.search}${url.hash}` !== '') {
       throw refused('its option "direct" is not a list like db1:5432,db2:5432. User and database are those of the URL')
     }
-    return hostOf(url)
+    return hostOf(url, sslmode)
   })
 }
 
@@ -108,11 +108,9 @@ function parametersOf(url: URL): z.output<typeof parametersSchema> {
   throw refused(`its option "${issue?.path.join()}" is not valid: ${issue?.message}`)
 }
 
-function hostOf(url: URL): ServerHost {
-  return {
-    host: url.hostname === '' ? 'localhost' : url.hostname.replace(/^\[|\]$/g, ''),
-    port: url.port === '' ? 5432 : Number(url.port),
-  }
+function hostOf({ hostname, port }: URL, sslmode: SslMode): ServerHost {
+  const host = hostname === '' ? 'localhost' : hostname.replace(/^\[|\]$/g, '')
+  return { host, port: port === '' ? 5432 : Number(port), tls: tlsOf(sslmode, isThisHost(host)) }
 }
 
 /** With all hosts, and without the password. */
@@ -124,7 +122,7 @@ function shownUrl(url: URL, places: string): string {
   return `${shown.protocol}//${user}${places}${shown.pathname}${shown.search}`
 }
 
-function tlsOf(sslmode: 'disable' | 'require' | 'verify-full' | undefined, isHere: boolean): ServerTarget['tls'] {
+function tlsOf(sslmode: SslMode, isHere: boolean): ServerHost['tls'] {
   if (sslmode === 'require') return 'encrypted'
   return sslmode === 'disable' || (sslmode === undefined && isHere) ? 'off' : 'verify'
 }

@@ -2,7 +2,7 @@
 import { ErrandError } from '../../../core/errors.ts'
 import { migrationTexts } from '../../migrations/migrations.ts'
 import { postgresDialect } from './dialect.ts'
-import type { ServerConnection } from './server-connection.ts'
+import { type ServerConnection, sessionSetting } from './server-connection.ts'
 import type { ServerTarget } from './server-url.ts'
 
 /** The oldest version of PostgreSQL that is tested, as the server numbers it. */
@@ -17,6 +17,7 @@ interface Facts {
   standby: boolean
   encoding: string
   replication_role: string
+  session: string | null
   unsafe: string[] | null
   schema: number | null
 }
@@ -33,14 +34,17 @@ export async function requireUsable(
     select current_setting('server_version_num')::int as version, extract(epoch from clock_timestamp())::float8 * 1000 as now,
       pg_is_in_recovery() as standby,
       current_setting('server_encoding') as encoding, current_setting('session_replication_role') as replication_role,
+      current_setting('${sessionSetting}', true) as session,
       (select array_agg(name::text order by name) from pg_settings where name in ('fsync', 'full_page_writes') and setting = 'off') as unsafe,
       (select oid::int8 from pg_namespace where nspname = current_schema()) as schema`)
-  const [{ version, now, standby, encoding, replication_role, unsafe, schema }] = rows as [Facts]
+  const [{ version, now, standby, encoding, replication_role, session, unsafe, schema }] = rows as [Facts]
   const why = [
     version < oldestServer &&
       `it runs PostgreSQL ${Math.floor(version / 10_000)}, and errand needs version 15 or newer`,
     standby && 'it is a standby, which only reads: name the primary server',
     encoding !== 'UTF8' && `the encoding of the database is ${encoding}, and errand needs UTF8`,
+    session !== 'own' &&
+      'its URL leads through a connection pool that drops the settings of a session. Name the server itself, or add ?direct= with its host and port',
     replication_role !== 'origin' &&
       `session_replication_role is "${replication_role}" for this role, which turns off the rules of the tables. Reset it`,
     unsafe !== null &&
@@ -80,7 +84,7 @@ export async function requirePrivileges(connection: ServerConnection, ledger: st
   if (needs === null) return
   throw refused(
     ledger,
-    `the role "${role}" lacks rights (${needs}) on ${names}. As the owner of the tables: grant select, insert, update, delete on all tables in schema "${schema}" to "${role}"; grant usage on all sequences in schema "${schema}" to "${role}"`,
+    `the role "${role}" lacks rights (${needs}) on ${names}. As the owner of the tables: grant select, insert, update, delete on all tables in schema "${schema}" to "${role}"; grant usage, select on all sequences in schema "${schema}" to "${role}"`,
   )
 }
 
@@ -100,7 +104,7 @@ export async function requireSameLedger(
   ledger: string,
 ): Promise<void> {
   const identity = `
-    select (select system_identifier::text from pg_control_system()) as cluster, current_database() as database, current_schema() as schema`
+    select pg_postmaster_start_time()::text as started, current_database() as database, current_schema() as schema`
   const [{ rows: there }, throughPool] = await Promise.all([
     direct.query(identity),
     // In a transaction, because only these have the settings of the connection.
@@ -110,7 +114,7 @@ export async function requireSameLedger(
   if (JSON.stringify(there) === JSON.stringify(throughPool.rows)) return
   throw refused(
     ledger,
-    'the connection pool leads to another database than the server that its option "direct" names. Name the server behind the pool',
+    'the connection pool leads to another server or database than its option "direct" names. Name the server behind the pool',
   )
 }
 
@@ -123,7 +127,7 @@ export function unusable(error: unknown, ledger: string): ErrandError {
   // insufficient_privilege
   const remedy =
     code === '42501'
-      ? ' The ledger must be created or migrated, and this role may not: open it once as the owner of the schema, or let the role create tables in it.'
+      ? ' If the ledger must be created or migrated, open it once as the owner of the schema, or let this role create tables in it. If it exists, grant the role usage of its schema, and select, insert, update and delete on all its tables.'
       : ''
   return new ErrandError(
     'LEDGER_UNAVAILABLE',
