@@ -1,4 +1,5 @@
 // What is checked before a ledger on a server is used: what the server and its database must be, and what the role may do there.
+import { systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { migrationTexts } from '../../migrations/migrations.ts'
 import { postgresDialect } from './dialect.ts'
@@ -38,6 +39,7 @@ export async function requireUsable(
       (select array_agg(name::text order by name) from pg_settings where name in ('fsync', 'full_page_writes') and setting = 'off') as unsafe,
       (select oid::int8 from pg_namespace where nspname = current_schema()) as schema`)
   const [{ version, now, standby, encoding, replication_role, session, unsafe, schema }] = rows as [Facts]
+  const here = systemClock.now()
   const why = [
     version < oldestServer &&
       `it runs PostgreSQL ${Math.floor(version / 10_000)}, and errand needs version 15 or newer`,
@@ -50,8 +52,8 @@ export async function requireUsable(
     unsafe !== null &&
       durability === 'strict' &&
       `${unsafe.join(' and ')} ${unsafe.length > 1 ? 'are' : 'is'} off, so that the server may lose or damage what it has acknowledged when its machine stops. Turn ${unsafe.length > 1 ? 'them' : 'it'} on, or accept this with ?durability=relaxed`,
-    Math.abs(now - Date.now()) > maxOffsetMs &&
-      `its clock says ${new Date(now).toISOString()}, and that of this host ${new Date().toISOString()}. Set the one that is wrong`,
+    Math.abs(now - here) > maxOffsetMs &&
+      `its clock says ${new Date(now).toISOString()}, and that of this host ${new Date(here).toISOString()}. Set the one that is wrong`,
     schema === null && named === undefined && 'the role has no schema there: name one with ?schema=errand',
   ].find((each) => typeof each === 'string')
   if (why !== undefined) throw refused(ledger, why)
