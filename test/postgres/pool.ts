@@ -2,7 +2,7 @@
 // for it in CI; elsewhere tests without it are skipped, and say so.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { accepting, freePort, install, serverUser } from './server.ts'
@@ -35,18 +35,22 @@ export async function startPool(server: string): Promise<TestPool | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'errand-pool-'))
   const file = (name: string) => join(folder, name)
   const port = await freePort()
-  const configure = (url: string) => writeFileSync(file('pool.ini'), configuration(new URL(url), port, file('users')))
+  const configure = (url: string) => writeFileSync(file('pool.ini'), configuration(new URL(url), port, file))
   configure(server)
   writeFileSync(file('users'), '"postgres" ""\n')
   chmodSync(folder, 0o755)
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid as number)
   let child: ChildProcess
   const start = async () => {
-    child = spawn(program, ['-q', file('pool.ini')], { ...user, stdio: 'ignore' })
+    // It ends when this process closes its end of the pipe, as the servers do.
+    const untilInputEnds = '"$@" </dev/null & pool=$!; cat >/dev/null; kill -KILL $pool; wait $pool'
+    const command = ['-c', untilInputEnds, 'sh', program, '-q', file('pool.ini')]
+    child = spawn('sh', command, { ...user, stdio: ['pipe', 'ignore', 'ignore'] })
     await accepting(`postgres://postgres@127.0.0.1:${port}/postgres`, child)
   }
+  const signal = (name: NodeJS.Signals) => void process.kill(Number(readFileSync(file('pid'), 'utf8')), name)
   const end = async () => {
-    child.kill('SIGKILL')
+    child.stdin?.end()
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   }
   await start()
@@ -58,10 +62,10 @@ export async function startPool(server: string): Promise<TestPool | undefined> {
     },
     leadTo(url) {
       configure(url)
-      child.kill('SIGHUP')
+      signal('SIGHUP')
     },
-    hang: () => void child.kill('SIGSTOP'),
-    resume: () => void child.kill('SIGCONT'),
+    hang: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
     async restart() {
       await end()
       await start()
@@ -78,7 +82,7 @@ function foundProgram(): string | undefined {
   return folders.map((folder) => join(folder, 'pgbouncer')).find((path) => existsSync(path))
 }
 
-function configuration({ hostname, port }: URL, listenPort: number, users: string): string {
+function configuration({ hostname, port }: URL, listenPort: number, file: (name: string) => string): string {
   return `[databases]
 * = host=${hostname} port=${port}
 [pgbouncer]
@@ -86,7 +90,8 @@ listen_addr = 127.0.0.1
 listen_port = ${listenPort}
 unix_socket_dir =
 auth_type = trust
-auth_file = ${users}
+auth_file = ${file('users')}
+pidfile = ${file('pid')}
 pool_mode = transaction
 default_pool_size = ${poolSize}
 server_login_retry = 0.1
