@@ -217,7 +217,10 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
 
   it('a board passes over tasks if the lock of their numbers is not taken', async () => {
     changeStatements(withoutLock(await keyOf('numbers')))
-    expect((await passedOver()).length).toBeGreaterThan(0)
+    // It takes two commits in an order that chance decides.
+    let missed: string[] = []
+    for (let attempt = 0; attempt < 20 && missed.length === 0; attempt++) missed = await passedOver()
+    expect(missed).not.toEqual([])
   })
 
   const keyOf = async (lock: string): Promise<number> => {
