@@ -82,7 +82,7 @@ export class Lifecycle {
       nextId: (prefix) => ids.next(prefix),
       chance: () => ids.random(),
       step: (step) => this.withRetry(step),
-      read: (query) => ledger.read(query),
+      read: (query) => this.#whileBusy('read', () => ledger.read(query)),
       views: (records) => this.views(records),
       placeOf: (task) => this.#placeOf(task),
       live: (taskId, output) => this.output.publish(taskId, output),
@@ -199,14 +199,18 @@ export class Lifecycle {
    * work of the run: the step is retried as long as the engine is open. (The ledger itself waits for seconds before it
    * reports LEDGER_BUSY.)
    */
-  async withRetry<R>(step: Step<R>): Promise<R> {
+  withRetry<R>(step: Step<R>): Promise<R> {
+    return this.#whileBusy(step.name, () => this.ledger.step(step))
+  }
+
+  async #whileBusy<R>(doing: string, work: () => Promise<R>): Promise<R> {
     for (;;) {
       try {
-        return await this.ledger.step(step)
+        return await work()
       } catch (error) {
         const busy = ErrandError.isInstance(error) && error.code === 'LEDGER_BUSY'
         if (!busy || this.#closing || this.#failure !== undefined) throw error
-        this.report(error, { doing: step.name })
+        this.report(error, { doing })
       }
     }
   }
@@ -220,14 +224,14 @@ export class Lifecycle {
   async #placeOf({ id, run, policy: { team } }: TaskRecord): Promise<TeamMembership | undefined> {
     await this.#teamReconciler.accountFor(team?.taskId)
     if (team === undefined || team.agentId === null) return undefined
-    const found = await this.ledger.read((tx) => tx.team.stintOfWorker(id))
+    const found = await this.#whileBusy('read', () => this.ledger.read((tx) => tx.team.stintOfWorker(id)))
     const stint = found ?? (await this.withRetry(joinTeam({ taskId: id, run }, this.stepContext())))
     return stint && { taskId: stint.taskId, agentId: stint.agentId }
   }
 
   /** Tasks as they are shown to people. */
   async views(records: readonly TaskRecord[]): Promise<Task[]> {
-    return plainViews(records) ?? this.ledger.read((tx) => viewsOf(tx, records))
+    return plainViews(records) ?? this.#whileBusy('read', () => this.ledger.read((tx) => viewsOf(tx, records)))
   }
 
   nextId(prefix: string): string {

@@ -279,7 +279,7 @@ it.skipIf(!isOffered).each([
     stop.abort()
     const client = await done
     const settled = await Promise.all(ids.map((id) => client.settled(id)))
-    expect(new Set(settled.map(({ status }) => status))).toEqual(new Set(['completed']))
+    expect(settled.filter(({ status }) => status !== 'completed')).toEqual([])
     for (const worker of workers) await worker.kill()
     await query(
       standby,

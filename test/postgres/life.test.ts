@@ -184,9 +184,13 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
       const { engine, reported, start } = await openWorking({ ledger: url })
       const [worker] = await started
       const task = await start()
-      if (when === 'later') await worker.terminate()
-      await expect.poll(() => reported).toEqual([expect.stringContaining('The thread that renews the lease')])
       const admin = await adminOf(url)
+      if (when === 'later') {
+        const beats = `select 1 from pg_stat_activity where datname = current_database() and application_name = 'errand heartbeat'`
+        await expect.poll(async () => (await admin.query(beats)).rowCount, { interval: 20 }).toBe(1)
+        await worker.terminate()
+      }
+      await expect.poll(() => reported).toEqual([expect.stringContaining('The thread that renews the lease')])
       await renewals(admin)
       expect(await engine.runs(task)).toMatchObject([{ status: 'live' }])
     },

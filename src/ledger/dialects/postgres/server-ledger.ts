@@ -67,7 +67,7 @@ export async function openServerLedger(url: string, clock: Clock = steadyClock):
     const random = createRandomIds().random
     const parts = {
       writer: session,
-      reader: new SnapshotReads(reader, remembering(tx, history)),
+      reader: new SnapshotReads(reader, remembering(tx, history), clock),
       runner: new Writer(writer, locks, oneByOne, { tx, wasCommitted: outcome, clock, random }),
       life,
       history,

@@ -1,5 +1,8 @@
 // Reads of a ledger on a server. Those that wait share one snapshot and go in waves, as steps do; they wait for no step.
+import type { Clock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
+import { rest } from '../../../core/signals.ts'
+import { messageOf } from '../../../core/stored-error.ts'
 import type { Op, Reads, Tx } from '../../ledger.ts'
 import { StatementFailed } from './client.ts'
 import type { ServerConnection } from './server-connection.ts'
@@ -16,16 +19,22 @@ interface WaitingRead {
 
 /** The maximum of reads in one snapshot. */
 const maxReads = 200
+/** How long reads are repeated while no server can be reached, as steps are, and how often. */
+const patienceMs = 10_000
+const readAgainMs = 50
 
 export class SnapshotReads {
   readonly #connection: ServerConnection
   readonly #tx: Tx
+  readonly #clock: Clock
+  #isClosing = false
   #waiting: WaitingRead[] = []
   #running: Promise<void> | undefined
 
-  constructor(connection: ServerConnection, tx: Tx) {
+  constructor(connection: ServerConnection, tx: Tx, clock: Clock) {
     this.#connection = connection
     this.#tx = tx
+    this.#clock = clock
   }
 
   read<R>(query: (tx: Reads) => Op<R>, signal: AbortSignal | undefined): Promise<R> {
@@ -36,32 +45,46 @@ export class SnapshotReads {
     })
   }
 
-  /** Resolves when no read is under way. */
+  /** Resolves when no read is under way. None is repeated any more. */
   async settled(): Promise<void> {
+    this.#isClosing = true
     await this.#running
   }
 
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
       const reads = this.#waiting.splice(0, maxReads)
-      try {
-        await this.#readTogether(reads)
-      } catch (error) {
-        await this.#readApart(
-          reads.filter((read) => !read.isAnswered),
-          error,
-        )
+      const since = this.#clock.now()
+      for (let open = reads; open.length > 0; open = open.filter((read) => !read.isAnswered)) {
+        try {
+          await this.#readTogether(open)
+        } catch (error) {
+          const waitedMs = this.#clock.now() - since
+          open = open.filter((read) => !read.isAnswered)
+          if (!this.#isLost(error)) await this.#readApart(open, error)
+          else if (waitedMs < patienceMs && !this.#isClosing) await rest(this.#clock, readAgainMs)
+          else for (const read of open) this.#refuse(read, unreachable(error, waitedMs))
+        }
       }
     }
     this.#running = undefined
   }
 
+  #isLost(error: unknown): boolean {
+    if (error instanceof StatementFailed) return error.isLost || !this.#connection.isConnected
+    return ErrandError.isInstance(error) && error.code === 'LEDGER_UNAVAILABLE'
+  }
+
+  #refuse(read: WaitingRead, error: unknown): void {
+    read.isAnswered = true
+    read.reject(error)
+  }
+
   /** A statement that fails ends the snapshot for all: then each read has one of its own, and fails alone. */
   async #readApart(reads: readonly WaitingRead[], error: unknown): Promise<void> {
-    const isLost = !this.#connection.isConnected
     for (const read of reads) {
-      if (reads.length === 1 || isLost) read.reject(unreadable(error))
-      else await this.#readTogether([read]).catch((failure: unknown) => read.reject(unreadable(failure)))
+      if (reads.length === 1) this.#refuse(read, unreadable(error))
+      else await this.#readTogether([read]).catch((failure: unknown) => this.#refuse(read, unreadable(failure)))
     }
   }
 
@@ -109,6 +132,12 @@ function advance(lane: Lane, { signal }: WaitingRead, flight: Flight): void {
     lane.outcome = { ok: false, error }
     lane.isDone = true
   }
+}
+
+/** Nothing is wrong with the reads: they may be made again. */
+function unreachable(error: unknown, waitedMs: number): ErrandError {
+  const why = `The ledger could not be read for ${Math.round(waitedMs)} ms (${messageOf(error)}). Try again.`
+  return new ErrandError('LEDGER_BUSY', why, { waitedMs }, error)
 }
 
 function unreadable(error: unknown): unknown {
