@@ -83,7 +83,7 @@ export class Lifecycle {
       chance: () => ids.random(),
       step: (step) => this.withRetry(step),
       read: (query) => this.#whileBusy('read', () => ledger.read(query)),
-      views: (records) => this.views(records),
+      views: (records) => this.#whileBusy('read', () => this.views(records)),
       placeOf: (task) => this.#placeOf(task),
       live: (taskId, output) => this.output.publish(taskId, output),
       instanceRow: (leaseUntil) => this.#instanceRow(leaseUntil),
@@ -231,7 +231,7 @@ export class Lifecycle {
 
   /** Tasks as they are shown to people. */
   async views(records: readonly TaskRecord[]): Promise<Task[]> {
-    return plainViews(records) ?? this.#whileBusy('read', () => this.ledger.read((tx) => viewsOf(tx, records)))
+    return plainViews(records) ?? this.ledger.read((tx) => viewsOf(tx, records))
   }
 
   nextId(prefix: string): string {
