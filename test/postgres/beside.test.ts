@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { numberRemaining } from '../../src/board/numbering.ts'
+import { steadyClock } from '../../src/core/clock.ts'
 import { createEngine } from '../../src/create-engine.ts'
 import type { TaskRecord } from '../../src/entities/task.ts'
 import { ServerConnection } from '../../src/ledger/dialects/postgres/server-connection.ts'
@@ -34,6 +35,10 @@ interface Relay {
   cutAtCommit(at: CutAt): void
   /** Connections that are open are neither forwarded any more nor closed. */
   silence(): void
+  /** Closes all connections, and new ones at once, as long as it is refused. */
+  refuse(isRefused: boolean): void
+  /** The number of new connections that were closed at once. */
+  readonly refusals: number
   close(): void
 }
 
@@ -43,7 +48,15 @@ async function openRelay(target: string): Promise<Relay> {
   const sockets = new Set<Socket>()
   let cutAt: CutAt | undefined
   let cuts = 0
+  let isRefused = false
+  let refusals = 0
   const relay = createServer((client) => {
+    if (isRefused) {
+      refusals++
+      client.on('error', () => {})
+      client.destroy()
+      return
+    }
     const upstream = connect(Number(port), hostname)
     for (const socket of [client, upstream]) {
       sockets.add(socket)
@@ -77,6 +90,13 @@ async function openRelay(target: string): Promise<Relay> {
     },
     silence() {
       for (const socket of sockets) socket.pause()
+    },
+    refuse(isFromNow) {
+      isRefused = isFromNow
+      if (isRefused) for (const socket of sockets) socket.destroy()
+    },
+    get refusals() {
+      return refusals
     },
     close() {
       relay.close()
@@ -446,6 +466,36 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     relay.silence()
     await ledger.step(add('after'))
     expect((await ledger.read((tx) => tx.task.list({}, 9))).map(({ id }) => id).sort()).toEqual(['after', 'before'])
+    await ledger.close()
+    relay.close()
+  })
+
+  it('reads are repeated while no server can be reached, and refused after ten seconds', async () => {
+    const relay = await openRelay(await createDatabase(server))
+    let skippedMs = 0
+    const ledger = await openLedger(relay.url, { ...steadyClock, now: () => steadyClock.now() + skippedMs })
+    const read = () => ledger.read((tx) => tx.task.list({}, 9))
+    await ledger.step(add('stored'))
+    relay.refuse(true)
+    const refused = async () => {
+      const before = relay.refusals
+      await expect.poll(() => relay.refusals, { interval: 5 }).toBeGreaterThan(before + 10)
+    }
+    const [one, other] = [read(), read()]
+    await refused()
+    relay.refuse(false)
+    expect((await one).map(({ id }) => id)).toEqual(['stored'])
+    expect(await other).toEqual(await one)
+    relay.refuse(true)
+    const late = expect(read()).rejects.toMatchObject({
+      code: 'LEDGER_BUSY',
+      details: { waitedMs: expect.any(Number) },
+    })
+    await refused()
+    skippedMs = 10_000
+    await late
+    relay.refuse(false)
+    expect(await read()).toHaveLength(1)
     await ledger.close()
     relay.close()
   })

@@ -6,15 +6,17 @@ import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { openEngine, refusalOf } from '../engine/world.ts'
 
-/** Refuses each of the named steps so many times, as a ledger does whose lock another process has held for too long. */
-function busyLedger(inner: Ledger, refusals: Record<string, number>): Ledger {
-  const left = { ...refusals }
+/** Refuses each of the named steps, and each `read`, so many times, as a ledger does that has waited for too long. */
+function busyLedger(inner: Ledger, left: Record<string, number>): Ledger {
+  const isRefused = (name: string): boolean => {
+    if ((left[name] ?? 0) === 0) return false
+    left[name] = (left[name] as number) - 1
+    return true
+  }
+  const refused = () => Promise.reject(new ErrandError('LEDGER_BUSY', 'Another process holds the write lock.', {}))
   return delegateLedger(inner, {
-    step<R>(step: Step<R>): Promise<R> {
-      if ((left[step.name] ?? 0) === 0) return inner.step(step)
-      left[step.name] = (left[step.name] as number) - 1
-      return Promise.reject(new ErrandError('LEDGER_BUSY', 'Another process holds the write lock.', {}))
-    },
+    step: <R>(step: Step<R>): Promise<R> => (isRefused(step.name) ? refused() : inner.step(step)),
+    read: (query, options) => (isRefused('read') ? refused() : inner.read(query, options)),
   })
 }
 
@@ -35,6 +37,42 @@ describe('a ledger that is busy for a long time', () => {
     expect(await engine.result(task, { timeoutMs: 10_000 })).toBe('done')
     expect(await engine.calls(task)).toMatchObject([{ name: 'step', status: 'completed' }])
     expect(reported).toEqual(Array.from({ length: 5 }, () => 'LEDGER_BUSY'))
+    await engine.close()
+    await inner.close()
+  })
+
+  it('a ledger that cannot be read for a long time fails no run: each of its reads is repeated, and each failure is reported', async () => {
+    const refusals: Record<string, number> = {}
+    const reported: string[] = []
+    const inner = await openLedger(':memory:')
+    const work = async (_task: ExecutorTask, run: Run) => {
+      await run.message('assistant', 'hello')
+      refusals['read'] = 3
+      const dependencies = await run.dependencies()
+      return dependencies.map(({ name }) => name)
+    }
+    const engine = await openEngine({
+      ledger: busyLedger(inner, refusals),
+      executors: { work, child: () => 'done' },
+      onError: (error) => reported.push((error as ErrandError).code),
+    })
+    const first = await engine.create({ name: 'first', executor: 'child' })
+    await engine.settled(first)
+    const task = await engine.create({ executor: 'work', blockedBy: [first.id] })
+    expect(await engine.result(task, { timeoutMs: 10_000 })).toEqual(['first'])
+    expect(reported).toEqual(Array.from({ length: 3 }, () => 'LEDGER_BUSY'))
+    await engine.close()
+    await inner.close()
+  })
+
+  it('outside callers get LEDGER_BUSY from a read that a busy ledger refuses, and the next one succeeds', async () => {
+    const inner = await openLedger(':memory:')
+    const refusals: Record<string, number> = {}
+    const engine = await openEngine({ ledger: busyLedger(inner, refusals) })
+    const { id } = await engine.create({ name: 'a' })
+    refusals['read'] = 1
+    await refusalOf(engine.get(id), 'LEDGER_BUSY')
+    expect(await engine.get(id)).toMatchObject({ name: 'a' })
     await engine.close()
     await inner.close()
   })
