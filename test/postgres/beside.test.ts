@@ -35,6 +35,8 @@ interface Relay {
   cutAtCommit(at: CutAt): void
   /** Connections that are open are neither forwarded any more nor closed. */
   silence(): void
+  /** The next connection that sends this text is neither forwarded from then on nor closed. */
+  silenceAt(text: string): void
   /** Closes all connections, and new ones at once, as long as it is refused. */
   refuse(isRefused: boolean): void
   /** The number of new connections that were closed at once. */
@@ -48,6 +50,7 @@ async function openRelay(target: string): Promise<Relay> {
   const sockets = new Set<Socket>()
   let cutAt: CutAt | undefined
   let cuts = 0
+  let silentAt: string | undefined
   let isRefused = false
   let refusals = 0
   const relay = createServer((client) => {
@@ -63,6 +66,10 @@ async function openRelay(target: string): Promise<Relay> {
       socket.on('error', () => {})
     }
     client.on('data', (chunk) => {
+      if (silentAt !== undefined && chunk.includes(silentAt)) {
+        silentAt = undefined
+        return client.pause()
+      }
       if (cutAt === undefined || !chunk.includes('commit\0')) return upstream.write(chunk)
       cuts++
       const isSent = cutAt === 'before it is answered'
@@ -90,6 +97,9 @@ async function openRelay(target: string): Promise<Relay> {
     },
     silence() {
       for (const socket of sockets) socket.pause()
+    },
+    silenceAt(text) {
+      silentAt = text
     },
     refuse(isFromNow) {
       isRefused = isFromNow
@@ -459,13 +469,33 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     return { wrong, steps: stored.size, cuts: relay.cuts }
   }
 
-  it('a connection on which the server is silent is given up and made anew', async () => {
+  it.concurrent('a connection on which the server is silent is given up and made anew', async () => {
     const relay = await openRelay(await createDatabase(server))
     const ledger = await openLedger(relay.url)
     await ledger.step(add('before'))
     relay.silence()
     await ledger.step(add('after'))
     expect((await ledger.read((tx) => tx.task.list({}, 9))).map(({ id }) => id).sort()).toEqual(['after', 'before'])
+    await ledger.close()
+    relay.close()
+  })
+
+  it.concurrent.each([
+    // The connection of the watch sends it before it is used, and nothing is committed before the watch has looked at the server.
+    { connection: 'a new connection', text: 'pg_is_in_recovery' },
+    { connection: 'the connection of the writer alone', text: 'begin isolation level read committed' },
+  ])('$connection on which the server is silent is given up and made anew', async ({ text }) => {
+    const relay = await openRelay(await createDatabase(server))
+    const ledger = await openLedger(relay.url)
+    relay.silenceAt(text)
+    relay.refuse(true)
+    relay.refuse(false)
+    const added = () =>
+      ledger.step(add('after')).then(
+        () => true,
+        () => false,
+      )
+    await expect.poll(added, { timeout: 20_000 }).toBe(true)
     await ledger.close()
     relay.close()
   })

@@ -12,11 +12,12 @@ import { unreachable } from './unreachable.ts'
 
 /** How long the server may take to end a session that is closed. */
 const closedWithinMs = 2_000
-/** Behind a pool: how long a transaction may take to begin, which includes waiting for locks, and a statement (`statement_timeout`). */
+/** How long a transaction may take to begin, which includes waiting for locks (`lock_timeout`), and a statement (`statement_timeout`). */
 const begunWithinMs = 8_000
 const answeredWithinMs = 70_000
-/** How long the server may take to accept a connection. */
+/** How long the server may take to accept a connection, and until the connection is ready for use. */
 const connectTimeoutMs = 5_000
+const readyWithinMs = 10_000
 /** The maximum of prepared statements of a connection; the engine has about 180. */
 const maxStatements = 500
 
@@ -110,7 +111,7 @@ export class ServerConnection implements PostgresClient {
         ? client.query(this.isPooled ? this.#withSettings(sql) : sql)
         : client.query({ ...this.#named(sql), values: parameters })
     ) as Promise<QueryResult | QueryResult[]>
-    if (this.isPooled) await this.#answeredByPool(sql, answered)
+    await this.#answeredInTime(sql, answered)
     const result = await answered
     // Of several statements in one text, the last counts.
     const { rows, rowCount, command } = Array.isArray(result) ? (result.at(-1) as QueryResult) : result
@@ -134,7 +135,7 @@ export class ServerConnection implements PostgresClient {
     const client = this.#client
     if (client === undefined) return
     this.#client = undefined
-    if (!(await waitAtMost(systemClock, closedWithinMs, client.end()))) streamOf(client).destroy()
+    await end(client)
   }
 
   /** Gives up a connection on which the server is silent: the statements under way fail as on any lost connection. */
@@ -142,8 +143,11 @@ export class ServerConnection implements PostgresClient {
     if (this.#client !== undefined) streamOf(this.#client).destroy()
   }
 
-  /** A pool keeps a transaction waiting while it has no session for it, and does not notice that a server has vanished. */
-  async #answeredByPool(sql: string, answered: Promise<unknown>): Promise<void> {
+  /**
+   * Drops the connection if there is no answer: a network may lose a connection without a sign, and a pool keeps a transaction waiting
+   * while it has no session for it, and does not notice that a server has vanished.
+   */
+  async #answeredInTime(sql: string, answered: Promise<unknown>): Promise<void> {
     const withinMs = sql.startsWith('begin') ? begunWithinMs : answeredWithinMs
     if (!(await waitAtMost(systemClock, withinMs, answered))) this.drop()
   }
@@ -180,7 +184,7 @@ export class ServerConnection implements PostgresClient {
     )) {
       try {
         const client = await this.#connectTo(host)
-        if (this.#closed) return await client.end()
+        if (this.#closed) return await end(client)
         this.#host = host
         this.#client = client
         return
@@ -224,14 +228,21 @@ export class ServerConnection implements PostgresClient {
     client.on('end', lost)
     client.on('notification', ({ processId }) => this.onNotification(processId))
     try {
-      await client.connect()
-      if (this.#hosts.length > 1 || this.onConnected !== undefined) await requirePrimary(client, host)
-      await this.onConnected?.(client)
+      const ready = this.#prepare(client, host)
+      // What waits for an answer fails when the connection ends.
+      if (!(await waitAtMost(systemClock, readyWithinMs, ready))) streamOf(client).destroy()
+      await ready
       return client
     } catch (error) {
-      await client.end().catch(() => {})
+      await end(client)
       throw error
     }
+  }
+
+  async #prepare(client: Client, host: ServerHost): Promise<void> {
+    await client.connect()
+    if (this.#hosts.length > 1 || this.onConnected !== undefined) await requirePrimary(client, host)
+    await this.onConnected?.(client)
   }
 
   #settings(): Record<string, string> {
@@ -258,6 +269,11 @@ export class ServerConnection implements PostgresClient {
       ...(this.isPooled ? {} : { options: set.join(' ') }),
     }
   }
+}
+
+/** A server that does not end the session in time is left. */
+async function end(client: Client): Promise<void> {
+  if (!(await waitAtMost(systemClock, closedWithinMs, client.end()))) streamOf(client).destroy()
 }
 
 function streamOf(client: Client): Socket {
