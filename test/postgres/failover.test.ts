@@ -54,6 +54,13 @@ async function cutOff(primary: TestServer, standby: TestServer): Promise<void> {
   await expect.poll(() => query(primary, 'select pid from pg_stat_replication'), { interval: 20 }).toEqual([])
 }
 
+type Refusal = { code: string; details: object }
+
+/** Whether a creation may be repeated: an engine that misses events has ended. */
+function mayRepeat({ code, details }: Refusal): boolean {
+  return /^LEDGER_|^OUTCOME_UNKNOWN$/.test(code) && !('lost' in details)
+}
+
 const executors = {
   work: async (_task: unknown, run: { call(name: string, fn: () => unknown): Promise<unknown> }) => {
     for (let n = 0; n < 3; n++) await run.call(`call ${n}`, () => n)
@@ -77,8 +84,8 @@ it.skipIf(!isOffered)(
         const key = `task-${at}-${n}`
         for (;;) {
           // A creation may be refused while no server writes; the key makes its repetition safe.
-          const task = await engine.create({ name: key, key, executor: 'work' }).catch((error: { code: string }) => {
-            if (!/^LEDGER_|^OUTCOME_UNKNOWN$/.test(error.code)) throw error
+          const task = await engine.create({ name: key, key, executor: 'work' }).catch((error: Refusal) => {
+            if (!mayRepeat(error)) throw error
           })
           if (task === undefined) continue
           acknowledged.push(task.id)
@@ -206,12 +213,12 @@ function createUntil(stopped: AbortSignal, open: () => Promise<Engine>) {
     for (let n = 0; !stopped.aborted; n++) {
       for (;;) {
         const definition = { ...definitions[n % definitions.length], key: `task-${n}`, name: `task ${n}` }
-        const task = await client.create(definition as never).catch((error: { code: string }) => error)
+        const task = await client.create(definition as never).catch((error: Refusal) => error)
         if ('id' in task) {
           ids.push(task.id)
           break
         }
-        if (!/^LEDGER_|^OUTCOME_UNKNOWN$/.test(task.code)) throw task
+        if (!mayRepeat(task)) throw task
         if (task.code === 'LEDGER_NEWER') client = await open().catch(() => client)
         await rest(50)
       }

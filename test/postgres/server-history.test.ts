@@ -34,3 +34,23 @@ it('events that were purged, and those of the same server, are not missed', asyn
   await history.look(server('2', 20, 15))
   expect(history.timeline).toBe('2')
 })
+
+it('what is read from a server that has taken over, before it was looked at, is neither missed nor hides what it lacks', async () => {
+  const history = new ServerHistory('work')
+  await history.look(server('1', 20))
+  history.acknowledged([event(20)])
+  const { query } = server('2', 20)
+  await history.look({
+    async query(sql, parameters) {
+      const answer = await query(sql, parameters)
+      if (parameters !== undefined) history.seen([event(21)])
+      return answer
+    },
+  })
+  expect(history.timeline).toBe('2')
+  history.acknowledged([event(22)])
+  history.seen([{ ...event(22), taskId: 'task-other' }])
+  await expect(history.look(server('3', 21))).rejects.toMatchObject({
+    details: { lost: [{ seq: 22, taskId: 'task-22' }] },
+  })
+})

@@ -1,6 +1,7 @@
 // Notices that another server has taken over from the one before (a failover), and whether it has what was acknowledged. A server that is promoted
 // begins a new timeline. With synchronous replication it has every acknowledged commit; with asynchronous replication it may lack the last ones,
 // and an engine must not go on as if they were there.
+import { counted } from '../../../core/counted.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import type { TaskEvent } from '../../../entities/event.ts'
 import type { NewEvent } from '../../ledger.ts'
@@ -35,11 +36,15 @@ export class ServerHistory {
     this.seen(events)
   }
 
-  /** These events were read, of any process. The latest are remembered: a reader of the past does not displace them. */
+  /**
+   * These events were read, of any process. The latest are remembered: a reader of the past does not displace them, nor do events to which
+   * a server that has taken over gives the numbers of those that it lacks.
+   */
   seen(events: readonly TaskEvent[]): void {
     for (const event of events) {
       this.#latest = Math.max(this.#latest, event.seq)
-      if (event.seq > this.#latest - maxRemembered) this.#remembered.set(event.seq, event)
+      const isLate = event.seq <= this.#latest - maxRemembered
+      if (!isLate && !this.#remembered.has(event.seq)) this.#remembered.set(event.seq, event)
     }
     if (this.#remembered.size <= 2 * maxRemembered) return
     for (const seq of this.#remembered.keys()) {
@@ -72,14 +77,16 @@ export class ServerHistory {
   }
 
   async #lostOn(connection: Queries): Promise<TaskEvent[]> {
+    // Others may be read from the new server before it answers.
+    const remembered = [...this.#remembered.values()]
     const { rows } = await connection.query(
       `select event.seq, task_id, type, (select value::int8 from setting where name = 'purgedThrough') as purged
         from (select 1) as one left join event on event.seq = any($1::int8[])`,
-      [[...this.#remembered.keys()]],
+      [remembered.map(({ seq }) => seq)],
     )
     const [{ purged }] = rows as [{ purged: number | null }]
     const found = new Map((rows as Array<{ seq: number; task_id: string; type: string }>).map((row) => [row.seq, row]))
-    return [...this.#remembered.values()].filter(({ seq, taskId, type }) => {
+    return remembered.filter(({ seq, taskId, type }) => {
       const there = found.get(seq)
       return seq > (purged ?? 0) && (there?.task_id !== taskId || there.type !== type)
     })
@@ -106,7 +113,7 @@ function lostEvents(ledger: string, lost: readonly TaskEvent[]): ErrandError {
   const named = tasks.slice(0, maxNamed).join(', ') + (tasks.length > maxNamed ? ' and others' : '')
   return new ErrandError(
     'LEDGER_UNAVAILABLE',
-    `Another server has taken over the ledger ${ledger} without ${lost.length} events that had been committed, because its replication is not synchronous. They concern ${named}. This engine has stopped; a new one goes on with what the server has.`,
+    `Another server has taken over the ledger ${ledger} without ${counted(lost.length, 'committed event')}, because its replication is not synchronous. Tasks: ${named}. This engine has stopped; a new one goes on with what the server has.`,
     { ledger, lost: lost.map(({ seq, type, taskId }) => ({ seq, type, taskId })) },
   )
 }
