@@ -54,3 +54,19 @@ it('what is read from a server that has taken over, before it was looked at, is 
     details: { lost: [{ seq: 22, taskId: 'task-22' }] },
   })
 })
+
+it('what the server before acknowledges until its connections are closed is looked for, and nothing is committed meanwhile', async () => {
+  const history = new ServerHistory('work')
+  await history.look(server('1', 20))
+  const timelines: unknown[] = []
+  history.onTakeover = () => history.acknowledged([event(21)])
+  const { query } = server('2', 20)
+  const looked = history.look({
+    query(sql, parameters) {
+      timelines.push(history.timeline)
+      return query(sql, parameters)
+    },
+  })
+  await expect(looked).rejects.toMatchObject({ details: { lost: [{ seq: 21 }] } })
+  expect([...timelines, history.timeline]).toEqual(['1', undefined, undefined])
+})

@@ -16,9 +16,10 @@ interface Queries {
 
 export class ServerHistory {
   readonly #ledger: string
-  /** That of the server that was looked at last. Transactions on another one wait until it has been looked at too. */
+  /** That of the server in use; undefined while one is looked at. Transactions on another one wait until it has been looked at too. */
   timeline: string | undefined
-  /** Called when another server has taken over. */
+  #lookedAt: string | undefined
+  /** Called when another server has taken over, before what it has is known: connections to the server before are to be closed at once. */
   onTakeover: () => void = () => {}
   /** Events that are durable on the server, by their numbers: what this process has written or read last. */
   readonly #remembered = new Map<number, TaskEvent>()
@@ -67,12 +68,15 @@ export class ServerHistory {
    */
   async look(connection: Queries): Promise<void> {
     const timeline = await timelineOf(connection)
-    const before = this.timeline
+    const before = this.#lookedAt
     if (before !== undefined && timeline !== before) {
+      // The server before may still commit: what it acknowledges from here on would not be looked for.
+      this.timeline = undefined
+      this.onTakeover()
       const lost = await this.#lostOn(connection)
       if (lost.length > 0) throw lostEvents(this.#ledger, lost)
-      this.onTakeover()
     }
+    this.#lookedAt = timeline
     this.timeline = timeline
   }
 
