@@ -22,7 +22,8 @@ async function setup() {
   }
 }
 
-const busy = '/create busy --executor shell --input {"run": "echo begun; while [ ! -e go ]; do sleep 0.02; done"}'
+/** It prints again and again, because who follows it sees only what comes later. */
+const busy = '/create busy --executor shell --input {"run": "while [ ! -e go ]; do echo again; sleep 0.05; done"}'
 const talker = `
 - when: { goal: plain }
   text: "Answer one."
@@ -228,7 +229,7 @@ it('X-028 a message is followed to its answer; Ctrl-C ends following and not the
   await repl.enter('/quiet')
   await repl.enter(busy)
   repl.type(`@busy${keys.enter}`)
-  await repl.shows(/^begun$/)
+  await repl.shows(/^again$/)
   repl.type(keys.ctrlC)
   await repl.ready()
   expect(await repl.enter('(await get($)).status')).toBe("'working'")
