@@ -52,9 +52,14 @@ export class AppendedEvents {
     this.#events.length = length
   }
 
+  /** Those in sight. */
+  get inSight(): TaskEvent[] {
+    return this.#events.filter((event) => event !== undefined)
+  }
+
   /** The list, after the commit. */
   committed(): CommittedEvents {
-    const seen = this.#events.filter((event) => event !== undefined)
+    const seen = this.inSight
     return seen.length === this.#events.length ? seen : 'unseen'
   }
 }
@@ -63,6 +68,8 @@ export class AppendedEvents {
 export interface CommittedGroup {
   readonly outcomes: readonly StepOutcome[]
   readonly events: CommittedEvents
+  /** Where others are unseen: those in sight. */
+  readonly inSight?: readonly TaskEvent[]
 }
 
 /**

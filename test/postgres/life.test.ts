@@ -80,6 +80,22 @@ async function stopSteps(url: string, lock: 'gate' | 'sequence'): Promise<{ goOn
   return { goOn: () => admin.query('commit') }
 }
 
+/** The URL of a ledger for a role that may have so many sessions. */
+async function limitedRole(
+  url: string,
+  admin: pg.Client,
+  sessions: number,
+): Promise<{ limited: string; role: string }> {
+  const role = `limited_${process.pid}_${Math.random().toString(36).slice(2)}`
+  await (await openLedger(url)).close()
+  await admin.query(`create role ${role} login connection limit ${sessions}`)
+  await admin.query(`grant select, insert, update, delete on all tables in schema public to ${role}`)
+  await admin.query(`grant usage on all sequences in schema public to ${role}`)
+  const limited = new URL(url)
+  limited.username = role
+  return { limited: limited.href, role }
+}
+
 /** No session can begin in the database of a ledger, and those of engines end. */
 async function shutOut(url: string): Promise<{ letIn(): Promise<unknown> }> {
   const admin = await adminOf(server.url)
@@ -199,18 +215,35 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
   it('is renewed by the event loop if the server has no connection left for the thread, which is reported once', async () => {
     const url = await createDatabase(server)
     const admin = await adminOf(url)
-    const role = `limited_${process.pid}_${Math.random().toString(36).slice(2)}`
-    await (await openLedger(url)).close()
-    await admin.query(`create role ${role} login connection limit 3`)
-    await admin.query(`grant select, insert, update, delete on all tables in schema public to ${role}`)
-    await admin.query(`grant usage on all sequences in schema public to ${role}`)
-    const limited = new URL(url)
-    limited.username = role
-    const { reported, start } = await openWorking({ ledger: limited.href })
+    const { limited } = await limitedRole(url, admin, 3)
+    const { reported, start } = await openWorking({ ledger: limited })
     await start()
     await expect.poll(() => reported.length).toBe(1)
     await renewals(admin)
     expect(reported).toEqual([expect.stringContaining('too many connections')])
+  })
+
+  it('proves to others that an engine lives whose session with the server cannot be made again, which is reported once', async () => {
+    const url = await createDatabase(server)
+    const admin = await adminOf(url)
+    const { limited, role } = await limitedRole(url, admin, 4)
+    const { engine, reported, start, end, runs } = await openWorking({ ledger: limited, leaseMs: 30_000 })
+    const task = await start()
+    await admin.query(`alter role ${role} connection limit 3`)
+    await admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where usename = $1 and application_name = 'errand watch'`,
+      [role],
+    )
+    const other = await openSecond(url, 30_000)
+    await other.engine.work()
+    await expect.poll(() => reported).toEqual([expect.stringMatching(/cannot be made again: .*too many connections/)])
+    end.resolve('done')
+    expect(await engine.result(task)).toBe('done')
+    expect(runs).toHaveLength(1)
+    await admin.query(`alter role ${role} connection limit 4`)
+    const held = `select 1 from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and usename = '${role}'`
+    await expect.poll(async () => (await admin.query(held)).rows).toEqual([expect.anything()])
+    expect(reported).toHaveLength(1)
   })
 
   it('ends with the engine, whose thread ends too, and leaves no row open', async () => {

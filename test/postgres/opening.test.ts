@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { describe, expect, it, vi } from 'vitest'
+import { type Clock, steadyClock } from '../../src/core/clock.ts'
 import { ledgerVersion, usableFrom } from '../../src/ledger/migrations/migrations.ts'
 import { openLedger, taskRow } from '../../src/testing/index.ts'
 import { programOf } from '../programs.ts'
@@ -111,6 +112,38 @@ describe.skipIf(server === undefined)('a ledger on a PostgreSQL server', () => {
     await expect(openLedger(asRole.href)).rejects.toThrow(/lacks rights \(delete\) on purging/)
     await withClient(url, (client) => client.query(`grant delete on purging to ${role}`))
     await (await openLedger(asRole.href)).close()
+  })
+
+  it('leaves no timer behind when it is refused after its watch has begun', async () => {
+    const url = await createDatabase(server)
+    const role = `worker_${process.pid}_${Math.random().toString(36).slice(2)}`
+    await (await openLedger(url)).close()
+    await withClient(url, async (client) => {
+      await client.query(`create role ${role} login`)
+      await client.query(`grant select, insert, update, delete on all tables in schema public to ${role}`)
+      await client.query(`grant usage on all sequences in schema public to ${role}`)
+      await client.query('revoke execute on function hashtext(text) from public')
+    })
+    const asRole = new URL(url)
+    asRole.username = role
+    const timers = new Set<unknown>()
+    const clock: Clock = {
+      ...steadyClock,
+      setTimeout(fn, ms) {
+        const timer = steadyClock.setTimeout(() => {
+          timers.delete(timer)
+          fn()
+        }, ms)
+        timers.add(timer)
+        return timer
+      },
+      clearTimeout(timer) {
+        timers.delete(timer)
+        steadyClock.clearTimeout(timer)
+      },
+    }
+    await expect(openLedger(asRole.href, clock)).rejects.toThrow(/permission denied for function hashtext/)
+    expect([...timers]).toEqual([])
   })
 
   it('is refused where the server may lose what it has acknowledged, or the rules of the tables are off', async () => {

@@ -24,9 +24,12 @@ export class StatementFailed extends Error {
     return new StatementFailed(Object.assign(new Error(message), { code: '55P03' }))
   }
 
-  /** The server did not answer, has ended the session, or is a standby, to which a pool leads until it has noticed a failover. */
+  /**
+   * The server did not answer, has ended the session, or is a standby, to which a pool leads until it has noticed a failover: it refuses
+   * to write (25006), and to name its timeline (55000).
+   */
   get isLost(): boolean {
-    return this.sqlState === undefined || /^(?:08|57P|25P03|25006)/.test(this.sqlState)
+    return this.sqlState === undefined || /^(?:08|57P|25P03|25006|55000)/.test(this.sqlState)
   }
 
   /** The server rolled back for another session; the same transaction may be run again. */

@@ -12,6 +12,7 @@ import {
   type WorkerMessage,
 } from './heartbeat.ts'
 import { ServerConnection } from './server-connection.ts'
+import type { ServerHost } from './server-url.ts'
 
 const port = parentPort as MessagePort
 const { target, ...beats } = workerData as Heartbeats
@@ -36,7 +37,10 @@ async function renew(): Promise<void> {
   send({ failure })
   const { leaseMs } = beats
   const restMs = failure === undefined ? beatEveryMs(leaseMs) - (clock.now() - since) : retryAfterMs(leaseMs)
-  timer = clock.setTimeout(ask, restMs)
+  timer = clock.setTimeout(() => {
+    timer = undefined
+    ask()
+  }, restMs)
 }
 
 async function end(): Promise<void> {
@@ -47,8 +51,24 @@ async function end(): Promise<void> {
   port.close()
 }
 
+function reconnect(host: ServerHost | undefined): void {
+  if (host !== undefined) connection.firstHost = () => host
+  connection.drop()
+  askNow()
+}
+
+/** Unless a heartbeat is under way, or about to be. */
+function askNow(): void {
+  if (timer === undefined || hasEnded) return
+  clock.clearTimeout(timer)
+  timer = undefined
+  ask()
+}
+
 port.on('message', (message: EngineMessage) => {
   if (message === 'end') void end()
+  else if (message === 'beat now') askNow()
+  else if (typeof message === 'object') reconnect(message.reconnect)
   else if (!hasEnded) beating = renew()
 })
 ask()

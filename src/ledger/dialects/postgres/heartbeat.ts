@@ -3,7 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { waitAtMost } from '../../../core/signals.ts'
 import type { InstanceRecord } from '../../../entities/instance.ts'
 import type { PostgresClient } from './client.ts'
-import type { ServerTarget } from './server-url.ts'
+import type { ServerHost, ServerTarget } from './server-url.ts'
 
 /** What the thread is started with. */
 export interface Heartbeats {
@@ -15,7 +15,7 @@ export interface Heartbeats {
 /** What the thread sends: it asks whether the event loop turns, or how a heartbeat ended. */
 export type WorkerMessage = 'does it turn?' | { failure: string | undefined }
 /** What the engine sends to the thread. */
-export type EngineMessage = 'it turns' | 'end'
+export type EngineMessage = 'it turns' | 'beat now' | 'end' | { reconnect: ServerHost | undefined }
 
 /** How long the server may take to answer, with the connection that may have to be made first. */
 const minAnswerMs = 1_000

@@ -7,7 +7,7 @@
 import { LedgerBusy } from '../../group-commit.ts'
 import { applicationId, requireKnownVersion } from '../../migrations/migrations.ts'
 import type { PostgresClient } from './client.ts'
-import { currentTimeline } from './server-history.ts'
+import { currentTimeline, type ServerHistory } from './server-history.ts'
 
 type Statement = readonly [sql: string, parameters: unknown[]]
 
@@ -42,10 +42,10 @@ export interface LedgerLocks {
   begun(rows: readonly unknown[]): Begun
 }
 
-/** A transaction, and the server on which it has begun: another one gives its id anew. */
+/** A transaction, and the server on which it has begun, from one start to the next: another one may give its id anew. */
 export interface Begun {
   readonly xid: string
-  readonly timeline: string
+  readonly incarnation: string | undefined
 }
 
 /** Rows are read behind their locks: a snapshot from before would be too old. */
@@ -57,7 +57,7 @@ export const beginSteps = 'begin isolation level read committed'
  */
 export async function locksOf(
   client: PostgresClient,
-  history?: { readonly timeline: string | undefined },
+  history?: Pick<ServerHistory, 'timeline' | 'incarnation' | 'onOther'>,
 ): Promise<LedgerLocks> {
   const { rows } = await client.query(`
     select hashtext(current_schema() || '/gate') as gate, hashtext(current_schema() || '/limits') as limits,
@@ -91,11 +91,13 @@ export async function locksOf(
     appendParameters: (events) => [events, applicationId, sequence],
     begunAlone: begunOn,
     begun(rows) {
-      const [{ xid, timeline, usable_from }] = rows as [Begun & { usable_from: number }]
+      const [{ xid, timeline, usable_from }] = rows as [{ xid: string; timeline: string; usable_from: number }]
       requireKnownVersion(Number(usable_from), 'in use', {})
-      if (timeline !== (history?.timeline ?? ''))
+      if (timeline !== (history?.timeline ?? '')) {
+        history?.onOther()
         throw new LedgerBusy(0, new Error('another server has taken over, and what it has is not known yet'))
-      return { xid, timeline }
+      }
+      return { xid, incarnation: history?.incarnation }
     },
   }
 }

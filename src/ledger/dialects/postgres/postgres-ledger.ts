@@ -161,7 +161,8 @@ export class PostgresLedger implements Ledger, GroupRunner {
         throw this.#failure ?? error
       })
     this.#life.committed()
-    if (committed.events !== 'unseen') this.#history?.acknowledged(committed.events)
+    const { events, inSight = [] } = committed
+    this.#history?.acknowledged(events === 'unseen' ? inSight : events)
     return committed
   }
 

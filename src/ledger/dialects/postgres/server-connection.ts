@@ -1,60 +1,20 @@
-// A connection to a PostgreSQL server: the only file that imports `pg`. Each text is prepared once, and a lost connection is made anew when
+// A connection to a PostgreSQL server. Each text is prepared once, and a lost connection is made anew when
 // the next transaction begins.
-import type { Socket } from 'node:net'
 import type { Client, QueryResult } from 'pg'
 import { systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
-import { loadOptional } from '../../../core/optional-package.ts'
 import { waitAtMost } from '../../../core/signals.ts'
 import type { PostgresClient } from './client.ts'
+import { createClient, endClient, type Purpose, requirePrimary, settingsOf, streamOf } from './server-client.ts'
 import type { ServerHost, ServerTarget } from './server-url.ts'
 import { unreachable } from './unreachable.ts'
 
-/** How long the server may take to end a session that is closed. */
-const closedWithinMs = 2_000
-/** How long a transaction may take to begin, which includes waiting for locks (`lock_timeout`), and a statement (`statement_timeout`). */
+/** How long a transaction may take to begin, which includes waiting for locks (`lock_timeout`). */
 const begunWithinMs = 8_000
-const answeredWithinMs = 70_000
-/** How long the server may take to accept a connection, and until the connection is ready for use. */
-const connectTimeoutMs = 5_000
+/** How long a new connection may take until it is ready for use. */
 const readyWithinMs = 10_000
 /** The maximum of prepared statements of a connection; the engine has about 180. */
 const maxStatements = 500
-
-/** The type of a 64-bit integer and its parser: all of errand's are below 2^53. */
-const int8 = 20
-
-/** What a connection is for: its name in the list of sessions, and its settings. */
-export interface Purpose {
-  readonly title: string
-  readonly settings: Readonly<Record<string, string>>
-  /** It goes through a connection pool where the URL names one: each of its transactions may be in another session. Default false. */
-  readonly mayBePooled?: boolean
-}
-
-const alwaysSet = {
-  // A plan whose cost is estimated high, such as that of a scan where scans are off, would be compiled for half a second.
-  jit: 'off',
-  client_min_messages: 'warning',
-  // What the database or the role may have set otherwise.
-  extra_float_digits: '1',
-  standard_conforming_strings: 'on',
-}
-
-/** Shows that the settings of a session have arrived: a pool may drop them. */
-export const sessionSetting = 'errand.session'
-
-/** Of the session with the server itself. A host that has vanished says nothing: the server notices it within 8 s. */
-const alwaysSetDirectly = {
-  idle_session_timeout: '0',
-  default_transaction_isolation: 'read committed',
-  default_transaction_read_only: 'off',
-  [sessionSetting]: 'own',
-  tcp_keepalives_idle: '5',
-  tcp_keepalives_interval: '1',
-  tcp_keepalives_count: '3',
-  tcp_user_timeout: '8000',
-}
 
 export class ServerConnection implements PostgresClient {
   readonly #target: ServerTarget
@@ -68,11 +28,15 @@ export class ServerConnection implements PostgresClient {
   #host: ServerHost | undefined
   #connecting: Promise<void> | undefined
   #closed = false
+  /** How often the connection was given up. */
+  #dropped = 0
   /** Called with the process id of the sender. */
   onNotification: (processId: number) => void = () => {}
   onLost: () => void = () => {}
   /** Called with each new connection before it is used. If it throws, the connection is closed. */
   onConnected: ((client: Pick<Client, 'query'>) => Promise<void>) | undefined
+  /** The server to try first; by default that of the last connection. */
+  firstHost: () => ServerHost | undefined = () => this.#host
 
   constructor(target: ServerTarget, purpose: Purpose) {
     this.#target = target
@@ -83,6 +47,11 @@ export class ServerConnection implements PostgresClient {
 
   get isConnected(): boolean {
     return this.#client !== undefined
+  }
+
+  /** The server of the last connection. */
+  get host(): ServerHost | undefined {
+    return this.#host
   }
 
   /** Of the session at the server; undefined without a connection. */
@@ -135,12 +104,17 @@ export class ServerConnection implements PostgresClient {
     const client = this.#client
     if (client === undefined) return
     this.#client = undefined
-    await end(client)
+    await endClient(client)
   }
 
-  /** Gives up a connection on which the server is silent: the statements under way fail as on any lost connection. */
+  /** Gives up the connection, also one that is being made: the statements under way fail as on any lost connection. */
   drop(): void {
-    if (this.#client !== undefined) streamOf(this.#client).destroy()
+    this.#dropped++
+    const client = this.#client
+    if (client === undefined) return
+    this.#client = undefined
+    streamOf(client).destroy()
+    this.onLost()
   }
 
   /**
@@ -148,8 +122,8 @@ export class ServerConnection implements PostgresClient {
    * while it has no session for it, and does not notice that a server has vanished.
    */
   async #answeredInTime(sql: string, answered: Promise<unknown>): Promise<void> {
-    const withinMs = sql.startsWith('begin') ? begunWithinMs : answeredWithinMs
-    if (!(await waitAtMost(systemClock, withinMs, answered))) this.drop()
+    const withinMs = sql.startsWith('begin') ? begunWithinMs : this.#purpose.answeredWithinMs
+    if (withinMs !== undefined && !(await waitAtMost(systemClock, withinMs, answered))) this.drop()
   }
 
   /** A text that begins a transaction also makes its settings. */
@@ -158,7 +132,7 @@ export class ServerConnection implements PostgresClient {
   }
 
   get #settingsInTransaction(): string {
-    const set = Object.entries(this.#settings()).map(
+    const set = Object.entries(settingsOf(this.#target, this.#purpose)).map(
       ([setting, value]) => `set_config('${setting}', E'${value.replace(/['\\]/g, '\\$&')}', true)`,
     )
     return `select ${set.join(', ')}`
@@ -175,25 +149,29 @@ export class ServerConnection implements PostgresClient {
     return { text, name }
   }
 
-  /** Tries the servers in turn, the last one first, and skips those that only read. */
+  /** Tries the servers in turn, and skips those that only read. */
   async #connect(): Promise<void> {
     const { name } = this.#target
     const refusals: ErrandError[] = []
-    for (const host of [...this.#hosts].sort(
-      (one, other) => Number(other === this.#host) - Number(one === this.#host),
-    )) {
+    const dropped = this.#dropped
+    const first = this.firstHost()
+    const isFirst = ({ host, port }: ServerHost) => Number(host === first?.host && port === first.port)
+    for (const host of [...this.#hosts].sort((one, other) => isFirst(other) - isFirst(one))) {
       try {
         const client = await this.#connectTo(host)
-        if (this.#closed) return await end(client)
-        this.#host = host
+        if (this.#closed) return await endClient(client)
+        if (this.#dropped !== dropped) {
+          await endClient(client)
+          throw new Error('the connection was given up')
+        }
         this.#client = client
         return
       } catch (error) {
         refusals.push(unreachable(error, `${host.host}:${host.port}`, name))
       }
     }
-    const [first] = refusals as [ErrandError]
-    if (refusals.length === 1) throw first
+    const [refusal] = refusals as [ErrandError]
+    if (refusals.length === 1) throw refusal
     throw new ErrandError(
       'LEDGER_UNAVAILABLE',
       `None of the servers of ${name} can be used. ${refusals.map(({ message }) => message).join(' ')}`,
@@ -203,22 +181,7 @@ export class ServerConnection implements PostgresClient {
   }
 
   async #connectTo(host: ServerHost): Promise<Client> {
-    const { tls } = host
-    const { default: pg } = await loadOptional('pg', 'A ledger on PostgreSQL', () => import('pg'))
-    const { getTypeParser } = pg.types
-    const client = new pg.Client({
-      ...this.#address(host),
-      ssl: tls === 'off' ? false : { rejectUnauthorized: tls === 'verify' },
-      application_name: this.#purpose.title,
-      connectionTimeoutMillis: connectTimeoutMs,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 5_000,
-      pipeline: true,
-      types: {
-        getTypeParser: ((type: number, format: 'text') =>
-          type === int8 ? Number : getTypeParser(type, format)) as typeof getTypeParser,
-      },
-    } as ConstructorParameters<typeof pg.Client>[0])
+    const client = await createClient(host, { target: this.#target, purpose: this.#purpose, isPooled: this.isPooled })
     const lost = (): void => {
       if (this.#client !== client) return
       this.#client = undefined
@@ -234,7 +197,7 @@ export class ServerConnection implements PostgresClient {
       await ready
       return client
     } catch (error) {
-      await end(client)
+      await endClient(client)
       throw error
     }
   }
@@ -242,51 +205,7 @@ export class ServerConnection implements PostgresClient {
   async #prepare(client: Client, host: ServerHost): Promise<void> {
     await client.connect()
     if (this.#hosts.length > 1 || this.onConnected !== undefined) await requirePrimary(client, host)
+    this.#host = host
     await this.onConnected?.(client)
   }
-
-  #settings(): Record<string, string> {
-    const { schema } = this.#target
-    return {
-      ...alwaysSet,
-      ...this.#purpose.settings,
-      ...(schema === undefined ? {} : { search_path: `"${schema.replaceAll('"', '""')}"` }),
-    }
-  }
-
-  #address({ host, port }: ServerHost): object {
-    const { user, password, database } = this.#target
-    const set = Object.entries({ ...alwaysSetDirectly, ...this.#settings() }).map(
-      ([setting, value]) => `-c ${setting}=${value.replace(/[\\\s]/g, '\\$&')}`,
-    )
-    return {
-      host,
-      port,
-      database,
-      ...(user === undefined ? {} : { user }),
-      ...(password === undefined ? {} : { password }),
-      // With the start of the session, so that no statement of it can run without them. Pools refuse them.
-      ...(this.isPooled ? {} : { options: set.join(' ') }),
-    }
-  }
-}
-
-/** A server that does not end the session in time is left. */
-async function end(client: Client): Promise<void> {
-  if (!(await waitAtMost(systemClock, closedWithinMs, client.end()))) streamOf(client).destroy()
-}
-
-function streamOf(client: Client): Socket {
-  return (client as unknown as { connection: { stream: Socket } }).connection.stream
-}
-
-/** @throws ErrandError LEDGER_UNAVAILABLE for a standby */
-async function requirePrimary(client: Client, { host, port }: ServerHost): Promise<void> {
-  const { rows } = await client.query('select pg_is_in_recovery() as standby')
-  if (!(rows as [{ standby: boolean }])[0].standby) return
-  throw new ErrandError(
-    'LEDGER_UNAVAILABLE',
-    `The PostgreSQL server at ${host}:${port} is a standby, which only reads: name the primary server.`,
-    { host, port },
-  )
 }

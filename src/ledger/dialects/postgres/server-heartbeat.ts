@@ -17,6 +17,7 @@ import {
   retryAfterMs,
   type WorkerMessage,
 } from './heartbeat.ts'
+import type { ServerHost } from './server-url.ts'
 
 /** How long the thread may take to end, in milliseconds. */
 const endWithinMs = 1_000
@@ -65,6 +66,20 @@ export class ServerHeartbeat implements Lease {
     const heldSince = this.#host.heldSince()
     if (heldSince === undefined || this.#renewedAt === undefined || this.#ended) return false
     return heldSince <= this.#renewedAt && this.#host.clock.now() - this.#renewedAt < this.#limitMs
+  }
+
+  /** Renews the lease before it is due. */
+  beatNow(): void {
+    if (!this.#ended) this.#send('beat now')
+  }
+
+  /** The thread connects anew, to this server if it can. */
+  reconnect(host: ServerHost | undefined): void {
+    if (!this.#ended) this.#send({ reconnect: host })
+  }
+
+  report(error: unknown): void {
+    if (!this.#ended) this.#notices.report(error)
   }
 
   async end(): Promise<void> {

@@ -18,9 +18,16 @@ export class ServerHistory {
   readonly #ledger: string
   /** That of the server in use; undefined while one is looked at. Transactions on another one wait until it has been looked at too. */
   timeline: string | undefined
+  /** The server in use from one start to the next. After a crash or a takeover a transaction may get the id of one that was lost. */
+  incarnation: string | undefined
   #lookedAt: string | undefined
+  #looks = 0
   /** Called when another server has taken over, before what it has is known: connections to the server before are to be closed at once. */
   onTakeover: () => void = () => {}
+  /** Called when the server was started anew, or has recovered from a crash. */
+  onRestart: () => void = () => {}
+  /** Called when a transaction has begun on a server that is not the one in use. */
+  onOther: () => void = () => {}
   /** Events that are durable on the server, by their numbers: what this process has written or read last. */
   readonly #remembered = new Map<number, TaskEvent>()
   #latest = 0
@@ -53,13 +60,16 @@ export class ServerHistory {
     }
   }
 
-  /** Whether the server has an event that is later than all acknowledged ones of this process. */
-  async has(connection: Queries, { taskId, type, instanceId, at }: NewEvent): Promise<boolean> {
+  /** Whether the server has an event that is later than all acknowledged ones of this process. If it has, it counts as acknowledged. */
+  async find(connection: Queries, event: NewEvent): Promise<boolean> {
+    const { taskId, type, instanceId, at } = event
     const { rows } = await connection.query(
-      `select exists (select 1 from event where seq > $1 and task_id = $2 and type = $3 and instance_id = $4 and at = $5) as found`,
+      `select seq from event where seq > $1 and task_id = $2 and type = $3 and instance_id = $4 and at = $5 order by seq limit 1`,
       [this.#acknowledged, taskId, type, instanceId, at],
     )
-    return (rows as [{ found: boolean }])[0].found
+    const [found] = rows as Array<{ seq: number }>
+    if (found !== undefined) this.acknowledged([{ ...event, seq: found.seq }])
+    return found !== undefined
   }
 
   /**
@@ -67,8 +77,15 @@ export class ServerHistory {
    * @throws ErrandError LEDGER_UNAVAILABLE { lost } if another one has taken over that lacks events
    */
   async look(connection: Queries): Promise<void> {
-    const timeline = await timelineOf(connection)
+    const timeline = (await answerTo(connection, currentTimeline)) ?? ''
+    // A crash takes the statistics with it.
+    const started = await answerTo(
+      connection,
+      `concat_ws(' ', pg_postmaster_start_time(), (select stats_reset from pg_stat_bgwriter))`,
+    )
+    const incarnation = `${timeline} ${started ?? ++this.#looks}`
     const before = this.#lookedAt
+    if (before !== undefined && incarnation !== this.incarnation) this.onRestart()
     if (before !== undefined && timeline !== before) {
       // The server before may still commit: what it acknowledges from here on would not be looked for.
       this.timeline = undefined
@@ -78,6 +95,7 @@ export class ServerHistory {
     }
     this.#lookedAt = timeline
     this.timeline = timeline
+    this.incarnation = incarnation
   }
 
   async #lostOn(connection: Queries): Promise<TaskEvent[]> {
@@ -100,14 +118,15 @@ export class ServerHistory {
 /** The timeline on which a statement runs. */
 export const currentTimeline = 'left(pg_walfile_name(pg_current_wal_lsn()), 8)'
 
-/** Empty where the server does not say. */
-async function timelineOf(connection: Queries): Promise<string> {
+/** Undefined where the server does not say. */
+async function answerTo(connection: Queries, expression: string): Promise<string | undefined> {
   try {
-    const { rows } = await connection.query(`select ${currentTimeline} as timeline`)
-    return (rows as [{ timeline: string }])[0].timeline
+    const { rows } = await connection.query(`select ${expression} as answer`)
+    return (rows as [{ answer: string }])[0].answer
   } catch (error) {
-    // feature_not_supported, undefined_function, insufficient_privilege: of servers that others operate
-    if (['0A000', '42883', '42501'].includes((error as { code?: string }).code ?? '')) return ''
+    // feature_not_supported, undefined_function or table or column, insufficient_privilege: of servers that others operate
+    if (['0A000', '42883', '42P01', '42703', '42501'].includes((error as { code?: string }).code ?? ''))
+      return undefined
     throw error
   }
 }

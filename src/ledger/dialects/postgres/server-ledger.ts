@@ -11,6 +11,7 @@ import { locksOf, scans } from './ledger-locks.ts'
 import { migrate } from './migrate.ts'
 import { OneByOne } from './one-by-one.ts'
 import { PostgresLedger } from './postgres-ledger.ts'
+import type { Purpose } from './server-client.ts'
 import { ServerConnection } from './server-connection.ts'
 import { ServerHistory } from './server-history.ts'
 import { parseServerUrl, type ServerTarget } from './server-url.ts'
@@ -30,6 +31,7 @@ export async function openServerLedger(url: string, clock: Clock = steadyClock):
   const { writer, reader, watch } = connectionsTo(target)
   const history = new ServerHistory(name)
   let ledger: PostgresLedger | undefined
+  let life: ServerWatch | undefined
   watch.onConnected = async (client) => {
     await history.look(client).catch((error: unknown) => {
       if (ErrandError.isInstance(error)) ledger?.fail(error)
@@ -49,16 +51,19 @@ export async function openServerLedger(url: string, clock: Clock = steadyClock):
       reader.drop()
     }
     const of = { target, clock, schema: schema ?? (await currentSchema(watch)) }
-    const life = new ServerWatch(watch, of, {
+    const watching = new ServerWatch(watch, of, {
       othersChanged: () => ledger?.othersChanged(),
       silent: reconnect,
     })
+    life = watching
+    history.onRestart = () => watching.restarted()
     history.onTakeover = () => {
       // The server before may still answer on these connections.
       reconnect()
-      life.takenOver()
+      watching.takenOver()
     }
-    await life.open()
+    history.onOther = () => writer.drop()
+    await watching.open()
     const tx = tablesOf(postgresDialect)
     const locks = await locksOf(watch, history)
     const session = new Session(writer)
@@ -67,9 +72,9 @@ export async function openServerLedger(url: string, clock: Clock = steadyClock):
     const random = createRandomIds().random
     const parts = {
       writer: session,
-      reader: new SnapshotReads(reader, remembering(tx, history), clock),
+      reader: new SnapshotReads(reader, remembering(tx, history), { clock, history }),
       runner: new Writer(writer, locks, oneByOne, { tx, wasCommitted: outcome, clock, random }),
-      life,
+      life: watching,
       history,
       clock,
       disconnect,
@@ -77,6 +82,7 @@ export async function openServerLedger(url: string, clock: Clock = steadyClock):
     ledger = new PostgresLedger({ name, ...parts })
     return ledger
   } catch (error) {
+    await life?.close()
     await Promise.all([writer, reader, watch].map((each) => each.close()))
     if (ErrandError.isInstance(error)) throw error
     throw unusable(error, name)
@@ -86,19 +92,22 @@ export async function openServerLedger(url: string, clock: Clock = steadyClock):
 /** Only the watch needs a session of its own; the others may share those of a connection pool. */
 function connectionsTo(target: ServerTarget): Record<'writer' | 'reader' | 'watch', ServerConnection> {
   const byIndex = Object.fromEntries(scans.map((scan) => [scan, 'off']))
-  const connection = (title: string, settings: Record<string, string>, mayBePooled = true) =>
-    new ServerConnection(target, { title: `errand ${title}`, settings, mayBePooled })
-  return {
-    writer: connection('writer', {
-      lock_timeout: '5s',
-      idle_in_transaction_session_timeout: '2s',
-      ...byIndex,
-      statement_timeout: '60s',
-      synchronous_commit: 'on',
-    }),
-    reader: connection('reader', { ...byIndex, statement_timeout: '60s', idle_in_transaction_session_timeout: '10s' }),
-    watch: connection('watch', { statement_timeout: '10s' }, false),
+  const forSteps = { ...byIndex, statement_timeout: '60s' }
+  const connection = (title: string, settings: Record<string, string>, rest: Partial<Purpose>) =>
+    new ServerConnection(target, { title: `errand ${title}`, settings, ...rest })
+  const steps = { mayBePooled: true, answeredWithinMs: 70_000 }
+  const watch = connection('watch', { statement_timeout: '10s', synchronous_commit: 'on' }, {})
+  const writerSettings = {
+    lock_timeout: '5s',
+    idle_in_transaction_session_timeout: '2s',
+    ...forSteps,
+    synchronous_commit: 'on',
   }
+  const writer = connection('writer', writerSettings, steps)
+  const reader = connection('reader', { ...forSteps, idle_in_transaction_session_timeout: '10s' }, steps)
+  // After a takeover the server before may still accept connections.
+  for (const each of [writer, reader]) if (!each.isPooled) each.firstHost = () => watch.host
+  return { writer, reader, watch }
 }
 
 /** The same reads, of which those of the feed are remembered. */

@@ -196,10 +196,14 @@ class PostgresTarget implements CopyTarget {
 }
 
 async function inTransaction(connection: ServerConnection, work: () => Promise<unknown>): Promise<void> {
-  await connection.query('begin')
+  const request = (sql: string) =>
+    connection.query(sql).catch((error: unknown) => {
+      throw new StatementFailed(error)
+    })
+  await request('begin')
   try {
     await work()
-    await connection.query('commit')
+    await request('commit')
   } catch (error) {
     await connection.query('rollback').catch(() => {})
     throw error

@@ -1,14 +1,15 @@
 // The watch of a ledger on a server: one connection that notifies other engines of commits and is notified of theirs, holds a lock for each instance of
 // this process, and compares the clocks. The locks are released when the session ends, so they prove a death; but a session also ends when the
 // network fails, so an instance without its lock is given time to take it back.
-import { hostname } from 'node:os'
 import type { Clock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { waitAtMost } from '../../../core/signals.ts'
+import { messageOf } from '../../../core/stored-error.ts'
 import type { InstanceRecord } from '../../../entities/instance.ts'
 import type { Lease, LeaseNotices, Life } from '../../ledger.ts'
 import { applicationId } from '../../migrations/migrations.ts'
 import type { LedgerLife } from './life.ts'
+import { OtherInstances } from './other-instances.ts'
 import type { ServerConnection } from './server-connection.ts'
 import { ServerHeartbeat } from './server-heartbeat.ts'
 import { ServerTime } from './server-time.ts'
@@ -20,12 +21,10 @@ const pollMs = 1_000
 const reconnectMs = 200
 /** Notifications in a row become one in this time. */
 const notifyEveryMs = 5
-/** How long an instance may be without its session before it counts as dead. */
-const graceMs = 2_000
-/** How long a missing session proves nothing after another server has taken over, on which every instance must take its lock anew. */
-const takeoverMs = 15_000
-/** If two looks are further apart, this process may have been stopped: the time between them does not count. */
-const lookAgainMs = 1_000
+/** How often an instance without its session renews its lease, so that it does not count as dead. */
+const unlockedBeatMs = 500
+/** How long the connection may be lost before that is reported. */
+const reportAfterMs = 5_000
 /** How long the server may take to repeat a notification to its sender. */
 const repeatedWithinMs = 2_000
 /** A connection without an answer for so many looks, each of this length, is lost. Several, because a process that was stopped looks late. */
@@ -34,14 +33,6 @@ const silentLookMs = 1_000
 
 /** The locks of instances, beside those of the ledger, which have other keys. */
 const instanceKey = applicationId + 2
-
-const lookAtInstance = `
-  select exists (select 1 from pg_locks where locktype = 'advisory' and granted and objsubid = 2
-      and database = (select oid from pg_database where datname = current_database())
-      and classid = $1::int4::oid and objid = hashtext($2)::oid) as held,
-    instance.host, instance.pid,
-    coalesce(instance.lease_until <= extract(epoch from clock_timestamp()) * 1000, false) as silent
-  from (select 1) as one left join instance on id = $3`
 
 export interface WatchNotices {
   /** Another process may have committed. */
@@ -63,15 +54,20 @@ export class ServerWatch implements LedgerLife {
   readonly #locks = new Map<string, number>()
   /** Whether the session listens and holds the lock of every instance. A new one has yet to begin. */
   #hasBegun = false
-  /** Instances seen without their lock: since when without a break, and when last. */
-  readonly #missing = new Map<string, { since: number; last: number }>()
+  readonly #others: OtherInstances
+  /** By instance of this process. */
+  readonly #heartbeats = new Map<string, ServerHeartbeat>()
   #timer: unknown
+  #unlockedBeat: unknown
+  #beginning: Promise<void> | undefined
+  /** Since when the connection is lost, and whether that was reported. */
+  #failing: { since: number; isReported: boolean } | undefined
+  /** By instance: the lock is being taken. */
+  readonly #taking = new Map<string, Promise<boolean>>()
   #closed = false
   #notifying = false
   #notifyAgain = false
   readonly #time: ServerTime
-  /** Before this time a missing session proves nothing. */
-  #judgesFrom = 0
 
   constructor(
     connection: ServerConnection,
@@ -82,6 +78,7 @@ export class ServerWatch implements LedgerLife {
     this.#target = target
     this.#clock = clock
     this.#time = new ServerTime(clock)
+    this.#others = new OtherInstances(connection, clock)
     this.#schema = String(schema.oid)
     this.#channel = `errand_${schema.oid}`
     this.#notices = notices
@@ -109,9 +106,8 @@ export class ServerWatch implements LedgerLife {
     await this.#compareClocks()
     this.#hasBegun = this.#connection.isConnected
     this.#connection.onLost = () => {
-      this.#hasBegun = false
       this.#locks.clear()
-      this.#lookAgain(0)
+      this.#beginAgain(0)
     }
     this.#lookAgain(this.#hasBegun ? pollMs : 0)
   }
@@ -122,8 +118,7 @@ export class ServerWatch implements LedgerLife {
     try {
       if (await this.#takeLock(instanceId)) return
       // The connection was lost meanwhile, and the session before still has the lock.
-      this.#hasBegun = false
-      this.#lookAgain(reconnectMs)
+      this.#beginAgain(reconnectMs)
     } catch (error) {
       this.#held.delete(instanceId)
       throw new ErrandError('LEDGER_UNAVAILABLE', `The engine could not be registered: ${String(error)}.`, {}, error)
@@ -134,25 +129,13 @@ export class ServerWatch implements LedgerLife {
     if (this.#held.has(instanceId)) return 'alive'
     // A process that has lost its own connection cannot judge others.
     if (!this.#connection.isConnected) return 'unknown'
-    const { rows } = await this.#connection.query(lookAtInstance, [instanceKey, this.#keyOf(instanceId), instanceId])
-    const [found] = rows as [{ held: boolean; host: string | null; pid: number | null; silent: boolean }]
-    if (found.held) {
-      this.#missing.delete(instanceId)
-      return found.silent ? 'silent' : 'alive'
-    }
-    if (found.host === hostname() && found.pid !== null && !isProcess(found.pid)) return 'dead'
-    const now = this.#clock.now()
-    if (now < this.#judgesFrom) return found.silent ? 'silent' : 'unknown'
-    const seen = this.#missing.get(instanceId)
-    const since = seen === undefined || now - seen.last > lookAgainMs ? now : seen.since
-    this.#missing.set(instanceId, { since, last: now })
-    if (now - since >= graceMs) return 'dead'
-    return found.silent ? 'silent' : 'unknown'
+    return await this.#others.judge(instanceId, [instanceKey, this.#keyOf(instanceId), instanceId])
   }
 
   unregister(instanceId: string): void {
-    this.#missing.delete(instanceId)
+    this.#others.forget(instanceId)
     this.#locks.delete(instanceId)
+    this.#heartbeats.delete(instanceId)
     if (!this.#held.delete(instanceId)) return
     // If the connection is lost, so is the lock.
     this.#connection
@@ -160,10 +143,14 @@ export class ServerWatch implements LedgerLife {
       .catch(() => {})
   }
 
-  /** Another server has taken over from the one before. */
+  /** The server was started anew, or another one has taken over. */
+  restarted(): void {
+    this.#others.restarted()
+  }
+
+  /** Another server has taken over: the one before may still accept heartbeats. */
   takenOver(): void {
-    this.#judgesFrom = this.#clock.now() + takeoverMs
-    this.#missing.clear()
+    for (const heartbeat of this.#heartbeats.values()) heartbeat.reconnect(this.#connection.host)
   }
 
   /** Notifies other processes, at once and then at most every few milliseconds. */
@@ -188,12 +175,15 @@ export class ServerWatch implements LedgerLife {
   readonly keepLease = (instance: InstanceRecord, leaseMs: number, notices: LeaseNotices): Lease => {
     const heldSince = (): number | undefined => this.#locks.get(instance.id)
     const host = { target: this.#target, instance, leaseMs, clock: this.#clock, watch: this.#connection, heldSince }
-    return new ServerHeartbeat(host, notices)
+    const heartbeat = new ServerHeartbeat(host, notices)
+    this.#heartbeats.set(instance.id, heartbeat)
+    return heartbeat
   }
 
   async close(): Promise<void> {
     this.#closed = true
     this.#clock.clearTimeout(this.#timer)
+    this.#clock.clearTimeout(this.#unlockedBeat)
     this.#held.clear()
     this.#connection.onLost = () => {}
     await this.#connection.close()
@@ -209,10 +199,15 @@ export class ServerWatch implements LedgerLife {
     await this.#connection.query(`listen ${this.#channel}`)
   }
 
-  /** False while the session that held it before has not ended at the server. */
+  /** False while the session that held it before has not ended at the server, which counts how often a session takes a lock. */
   async #takeLock(instanceId: string): Promise<boolean> {
-    // The server counts how often a session takes a lock, and would keep it after one release.
     if (this.#locks.has(instanceId)) return true
+    const taking = this.#taking.get(instanceId) ?? this.#tryLock(instanceId)
+    this.#taking.set(instanceId, taking)
+    return await taking.finally(() => this.#taking.delete(instanceId))
+  }
+
+  async #tryLock(instanceId: string): Promise<boolean> {
     const { rows } = await this.#connection.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [
       instanceKey,
       this.#keyOf(instanceId),
@@ -228,17 +223,50 @@ export class ServerWatch implements LedgerLife {
     this.#timer = this.#clock.setTimeout(() => void this.#look(), inMs)
   }
 
+  #beginAgain(inMs: number): void {
+    this.#hasBegun = false
+    this.#lookAgain(inMs)
+    this.#beatUnlocked()
+  }
+
+  #beatUnlocked(): void {
+    this.#clock.clearTimeout(this.#unlockedBeat)
+    if (this.#closed || this.#hasBegun) return
+    for (const heartbeat of this.#heartbeats.values()) heartbeat.beatNow()
+    this.#unlockedBeat = this.#clock.setTimeout(() => this.#beatUnlocked(), unlockedBeatMs)
+  }
+
   async #look(): Promise<void> {
     try {
-      if (!this.#hasBegun) await this.#answered(this.#begin())
+      if (!this.#hasBegun) await this.#answered(this.#beginOnce())
       else await this.#answered(this.#compareClocks(), () => this.#notices.silent())
+      this.#failing = undefined
       this.#notices.othersChanged()
       this.#lookAgain(pollMs)
-    } catch {
-      // Observers read through another connection, and report what fails there.
+    } catch (error) {
+      this.#reportLoss(error)
       this.#notices.othersChanged()
       this.#lookAgain(reconnectMs)
     }
+  }
+
+  /** What else fails for lack of a server is reported by what needs it. */
+  #reportLoss(error: unknown): void {
+    const now = this.#clock.now()
+    this.#failing ??= { since: now, isReported: false }
+    if (this.#failing.isReported || now - this.#failing.since < reportAfterMs) return
+    this.#failing.isReported = true
+    const message = `The connection by which the engine is notified of commits of others, and shows them that it lives, cannot be made again: ${messageOf(error)}. It is tried on; meanwhile the engine looks for commits five times a second.`
+    for (const heartbeat of this.#heartbeats.values())
+      heartbeat.report(new ErrandError('LEDGER_UNAVAILABLE', message, {}, error))
+  }
+
+  /** One that takes long is waited for again. */
+  #beginOnce(): Promise<void> {
+    this.#beginning ??= this.#begin().finally(() => {
+      this.#beginning = undefined
+    })
+    return this.#beginning
   }
 
   /** A host that has vanished, or a network that drops packets, closes no connection. */
@@ -262,15 +290,5 @@ export class ServerWatch implements LedgerLife {
     const sentAt = this.#clock.now()
     const { rows } = await this.#connection.query('select extract(epoch from clock_timestamp())::float8 * 1000 as now')
     this.#time.compare((rows as [{ now: number }])[0].now, sentAt)
-  }
-}
-
-/** Whether a process of this host has this id, of any user. */
-function isProcess(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as { code?: string }).code !== 'ESRCH'
   }
 }

@@ -6,6 +6,7 @@ import { messageOf } from '../../../core/stored-error.ts'
 import type { Op, Reads, Tx } from '../../ledger.ts'
 import { StatementFailed } from './client.ts'
 import type { ServerConnection } from './server-connection.ts'
+import { currentTimeline, type ServerHistory } from './server-history.ts'
 import { Flight } from './wave-flight.ts'
 import { Lane } from './wave-lane.ts'
 
@@ -27,14 +28,23 @@ export class SnapshotReads {
   readonly #connection: ServerConnection
   readonly #tx: Tx
   readonly #clock: Clock
+  readonly #history: Pick<ServerHistory, 'timeline'>
+  readonly #begin: string
   #isClosing = false
   #waiting: WaitingRead[] = []
   #running: Promise<void> | undefined
 
-  constructor(connection: ServerConnection, tx: Tx, clock: Clock) {
+  constructor(
+    connection: ServerConnection,
+    tx: Tx,
+    { clock, history }: { clock: Clock; history: Pick<ServerHistory, 'timeline'> },
+  ) {
     this.#connection = connection
     this.#tx = tx
     this.#clock = clock
+    this.#history = history
+    const begin = 'begin isolation level repeatable read read only'
+    this.#begin = history.timeline ? `${begin}; select ${currentTimeline} as timeline` : begin
   }
 
   read<R>(query: (tx: Reads) => Op<R>, signal: AbortSignal | undefined): Promise<R> {
@@ -80,11 +90,26 @@ export class SnapshotReads {
     read.reject(error)
   }
 
-  /** A statement that fails ends the snapshot for all: then each read has one of its own, and fails alone. */
+  /** Another server that still answers, although one has taken over from it, has rows of the past. */
+  #requireServerInUse(begun: readonly unknown[]): void {
+    const [row] = begun as Array<{ timeline: string }>
+    if (row === undefined || row.timeline === this.#history.timeline) return
+    this.#connection.drop()
+    throw new StatementFailed(new Error('another server has taken over'))
+  }
+
+  /**
+   * A statement that fails ends the snapshot for all: then each read has one of its own, and fails alone. Those that the connection was
+   * lost for remain unanswered.
+   */
   async #readApart(reads: readonly WaitingRead[], error: unknown): Promise<void> {
     for (const read of reads) {
       if (reads.length === 1) this.#refuse(read, unreadable(error))
-      else await this.#readTogether([read]).catch((failure: unknown) => this.#refuse(read, unreadable(failure)))
+      else {
+        await this.#readTogether([read]).catch((failure: unknown) => {
+          if (!this.#isLost(failure)) this.#refuse(read, unreadable(failure))
+        })
+      }
     }
   }
 
@@ -94,13 +119,16 @@ export class SnapshotReads {
       read,
       lane: new Lane({ name: 'read', decide: read.query }, at, this.#tx),
     }))
-    const begin = 'begin isolation level repeatable read read only'
     try {
-      for (let isFirst = true; ; isFirst = false) {
+      let begun: Promise<unknown[]> | undefined
+      for (;;) {
         const flight = new Flight(this.#connection, { locksHeads: false })
         for (const { lane, read } of lanes) advance(lane, read, flight)
         if (flight.isEmpty) break
-        await flight.send((send) => isFirst && void send(begin))
+        await flight.send((send) => {
+          begun ??= send(this.#begin)
+        })
+        this.#requireServerInUse(await (begun as Promise<unknown[]>))
         for (const each of lanes) {
           each.lane.takeReplies()
           settle(each)

@@ -3,7 +3,8 @@ import { systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { migrationTexts } from '../../migrations/migrations.ts'
 import { postgresDialect } from './dialect.ts'
-import { type ServerConnection, sessionSetting } from './server-connection.ts'
+import { sessionSetting } from './server-client.ts'
+import type { ServerConnection } from './server-connection.ts'
 import type { ServerTarget } from './server-url.ts'
 
 /** The oldest version of PostgreSQL that is tested, as the server numbers it. */

@@ -1,0 +1,76 @@
+// Whether the instances of other processes live. The lock of an instance is released when its session ends, which proves a death; but a session
+// also ends when the network fails, so an instance without its lock is given time to take it back.
+import { hostname } from 'node:os'
+import type { Clock } from '../../../core/clock.ts'
+import type { Life } from '../../ledger.ts'
+import type { PostgresClient } from './client.ts'
+
+/** How long an instance may be without its session, and without renewing its lease, before it counts as dead. */
+const graceMs = 2_000
+/** How long a missing session proves nothing after the server was started or another one has taken over: every instance takes its lock anew. */
+const restartMs = 15_000
+/** If two looks are further apart, this process may have been stopped: the time between them does not count. */
+const lookAgainMs = 1_000
+
+const lookAtInstance = `
+  select exists (select 1 from pg_locks where locktype = 'advisory' and granted and objsubid = 2
+      and database = (select oid from pg_database where datname = current_database())
+      and classid = $1::int4::oid and objid = hashtext($2)::oid) as held,
+    instance.host, instance.pid, instance.lease_until,
+    coalesce(instance.lease_until <= extract(epoch from clock_timestamp()) * 1000, false) as silent
+  from (select 1) as one left join instance on id = $3`
+
+export class OtherInstances {
+  readonly #connection: PostgresClient
+  readonly #clock: Clock
+  /** Instances seen without their lock: since when without a break, and when last, with the end of their lease. */
+  readonly #missing = new Map<string, { since: number; last: number; leaseUntil: number | null }>()
+  /** Before this time a missing session proves nothing. */
+  #judgesFrom = 0
+
+  constructor(connection: PostgresClient, clock: Clock) {
+    this.#connection = connection
+    this.#clock = clock
+  }
+
+  /** @param parameters of the statement: the key of the locks of instances, that of its own, and its id */
+  async judge(instanceId: string, parameters: unknown[]): Promise<Life> {
+    const { rows } = await this.#connection.query(lookAtInstance, parameters)
+    type Found = { held: boolean; host: string | null; pid: number | null; silent: boolean; lease_until: number | null }
+    const [found] = rows as [Found]
+    if (found.held) {
+      this.#missing.delete(instanceId)
+      return found.silent ? 'silent' : 'alive'
+    }
+    if (found.host === hostname() && found.pid !== null && !isProcess(found.pid)) return 'dead'
+    const now = this.#clock.now()
+    if (now < this.#judgesFrom) return found.silent ? 'silent' : 'unknown'
+    const seen = this.#missing.get(instanceId)
+    // One whose connection cannot be made anew still renews its lease, through another one.
+    const isSame = seen !== undefined && now - seen.last <= lookAgainMs && seen.leaseUntil === found.lease_until
+    const since = isSame ? seen.since : now
+    this.#missing.set(instanceId, { since, last: now, leaseUntil: found.lease_until })
+    if (now - since >= graceMs) return 'dead'
+    return found.silent ? 'silent' : 'unknown'
+  }
+
+  forget(instanceId: string): void {
+    this.#missing.delete(instanceId)
+  }
+
+  /** The server was started anew, or another one has taken over. */
+  restarted(): void {
+    this.#judgesFrom = this.#clock.now() + restartMs
+    this.#missing.clear()
+  }
+}
+
+/** Whether a process of this host has this id, of any user. */
+function isProcess(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as { code?: string }).code !== 'ESRCH'
+  }
+}
