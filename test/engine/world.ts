@@ -10,6 +10,7 @@ import { createEngine } from '../../src/create-engine.ts'
 import type { Engine, EngineOptions, ExecutorMap } from '../../src/engine-api.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { Task, TaskStatus } from '../../src/entities/task.ts'
+import { ledgersAtRest } from '../ledgers-at-rest.ts'
 
 /** An engine in memory. Without an `onError` of the test, any reported error fails the test. */
 export async function openEngine<const E extends ExecutorMap = Record<never, never>>(
@@ -159,5 +160,8 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 /** Lets everything under way reach its next stable state: a few turns of the event loop, each with its commit. */
 export async function turns(count = 10): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
+  for (let turn = 0; turn < count; turn++) {
+    await new Promise(setImmediate)
+    await ledgersAtRest()
+  }
 }

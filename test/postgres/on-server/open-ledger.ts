@@ -7,6 +7,7 @@ import { openServerLedger } from '../../../src/ledger/dialects/postgres/server-l
 import { isServerUrl, parseServerUrl } from '../../../src/ledger/dialects/postgres/server-url.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
+import { noteUnderWay } from '../../ledgers-at-rest.ts'
 import { emptied } from '../emptied.ts'
 
 export function shownLedger(name: string): string {
@@ -49,6 +50,8 @@ function likeFile(ledger: Ledger, name: string): Ledger {
     ...like
   } = delegateLedger(ledger, {
     name,
+    step: (step) => noteUnderWay(ledger.step(step)),
+    read: (query, options) => noteUnderWay(ledger.read(query, options)),
     async isAlive(id) {
       const life = await ledger.isAlive(id)
       return life === 'silent' ? 'unknown' : life
