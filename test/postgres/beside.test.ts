@@ -35,6 +35,8 @@ interface Relay {
   cutAtCommit(at: CutAt): void
   /** Connections that are open are neither forwarded any more nor closed. */
   silence(): void
+  /** Closes all connections; new ones are accepted, and nothing of them is forwarded. */
+  vanish(): void
   /** The next connection that sends this text is neither forwarded from then on nor closed. */
   silenceAt(text: string): void
   /** Closes all connections, and new ones at once, as long as it is refused. */
@@ -51,6 +53,7 @@ async function openRelay(target: string): Promise<Relay> {
   let cutAt: CutAt | undefined
   let cuts = 0
   let silentAt: string | undefined
+  let hasVanished = false
   let isRefused = false
   let refusals = 0
   const relay = createServer((client) => {
@@ -58,6 +61,11 @@ async function openRelay(target: string): Promise<Relay> {
       refusals++
       client.on('error', () => {})
       client.destroy()
+      return
+    }
+    if (hasVanished) {
+      sockets.add(client)
+      client.on('error', () => {})
       return
     }
     const upstream = connect(Number(port), hostname)
@@ -97,6 +105,10 @@ async function openRelay(target: string): Promise<Relay> {
     },
     silence() {
       for (const socket of sockets) socket.pause()
+    },
+    vanish() {
+      hasVanished = true
+      for (const socket of sockets) socket.destroy()
     },
     silenceAt(text) {
       silentAt = text
@@ -498,6 +510,22 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     await expect.poll(added, { timeout: 20_000 }).toBe(true)
     await ledger.close()
     relay.close()
+  })
+
+  it.concurrent('the last host of the URL is used when the others accept connections and say nothing', async () => {
+    const direct = await createDatabase(server)
+    const relays = [await openRelay(direct), await openRelay(direct)]
+    const [last, ...others] = [direct, ...relays.map(({ url }) => url)].map((url) => new URL(url).host)
+    const ledger = await openLedger(direct.replace(`${last}`, `${others.join()},${last}`))
+    for (const relay of relays) relay.vanish()
+    const added = () =>
+      ledger.step(add('after')).then(
+        () => true,
+        () => false,
+      )
+    await expect.poll(added, { timeout: 40_000 }).toBe(true)
+    await ledger.close()
+    for (const relay of relays) relay.close()
   })
 
   it('reads are repeated while no server can be reached, and refused after ten seconds', async () => {

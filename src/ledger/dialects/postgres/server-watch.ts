@@ -256,7 +256,7 @@ export class ServerWatch implements LedgerLife {
     this.#failing ??= { since: now, isReported: false }
     if (this.#failing.isReported || now - this.#failing.since < reportAfterMs) return
     this.#failing.isReported = true
-    const message = `The connection by which the engine is notified of commits of others, and shows them that it lives, cannot be made again: ${messageOf(error)}. It is tried on; meanwhile the engine looks for commits five times a second.`
+    const message = `The connection by which the engine is notified of commits of others, and shows them that it lives, cannot be made again: ${messageOf(error)}. The engine keeps trying, and meanwhile looks for commits five times a second.`
     for (const heartbeat of this.#heartbeats.values())
       heartbeat.report(new ErrandError('LEDGER_UNAVAILABLE', message, {}, error))
   }
@@ -273,7 +273,8 @@ export class ServerWatch implements LedgerLife {
   async #answered(work: Promise<void>, silent: () => void = () => {}): Promise<void> {
     for (let look = 0; look < silentLooks; look++) if (await waitAtMost(this.#clock, silentLookMs, work)) return
     work.catch(() => {})
-    this.#connection.drop()
+    // One that is being made has limits of its own: the first of several hosts may be the one that has vanished.
+    if (this.#connection.isConnected) this.#connection.drop()
     silent()
     throw new Error('the server does not answer')
   }
