@@ -52,14 +52,14 @@ export class AppendedEvents {
     this.#events.length = length
   }
 
-  /** Those in sight. */
-  get inSight(): TaskEvent[] {
+  /** Those whose numbers are known. */
+  get numbered(): TaskEvent[] {
     return this.#events.filter((event) => event !== undefined)
   }
 
   /** The list, after the commit. */
   committed(): CommittedEvents {
-    const seen = this.inSight
+    const seen = this.numbered
     return seen.length === this.#events.length ? seen : 'unseen'
   }
 }
@@ -68,8 +68,8 @@ export class AppendedEvents {
 export interface CommittedGroup {
   readonly outcomes: readonly StepOutcome[]
   readonly events: CommittedEvents
-  /** Where others are unseen: those in sight. */
-  readonly inSight?: readonly TaskEvent[]
+  /** Where others are unseen: those whose numbers are known. */
+  readonly numbered?: readonly TaskEvent[]
 }
 
 /**

@@ -493,7 +493,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
   })
 
   it.concurrent.each([
-    // The connection of the watch sends it before it is used, and nothing is committed before the watch has looked at the server.
+    // The connection of the watch sends it before it is used.
     { connection: 'a new connection', text: 'pg_is_in_recovery' },
     { connection: 'the connection of the writer alone', text: 'begin isolation level read committed' },
   ])('$connection on which the server is silent is given up and made anew', async ({ text }) => {

@@ -57,7 +57,7 @@ export const beginSteps = 'begin isolation level read committed'
  */
 export async function locksOf(
   client: PostgresClient,
-  history?: Pick<ServerHistory, 'timeline' | 'incarnation' | 'onOther'>,
+  history?: Pick<ServerHistory, 'timeline' | 'incarnation' | 'onUnknownServer'>,
 ): Promise<LedgerLocks> {
   const { rows } = await client.query(`
     select hashtext(current_schema() || '/gate') as gate, hashtext(current_schema() || '/limits') as limits,
@@ -94,7 +94,7 @@ export async function locksOf(
       const [{ xid, timeline, usable_from }] = rows as [{ xid: string; timeline: string; usable_from: number }]
       requireKnownVersion(Number(usable_from), 'in use', {})
       if (timeline !== (history?.timeline ?? '')) {
-        history?.onOther()
+        history?.onUnknownServer()
         throw new LedgerBusy(0, new Error('another server has taken over, and what it has is not known yet'))
       }
       return { xid, incarnation: history?.incarnation }

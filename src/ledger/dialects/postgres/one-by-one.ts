@@ -54,7 +54,7 @@ export class OneByOne implements GroupRunner {
       if (!(await this.#wasCommitted({ ...begun, event: events.first }, error))) throw new LedgerBusy(0, error)
       return { outcomes, events: 'unseen' }
     }
-    return { outcomes, events: events.committed(), inSight: events.inSight }
+    return { outcomes, events: events.committed(), numbered: events.numbered }
   }
 
   /** Always inside a savepoint: after a failed statement PostgreSQL refuses the rest of a transaction. */

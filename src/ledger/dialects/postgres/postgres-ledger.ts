@@ -161,8 +161,8 @@ export class PostgresLedger implements Ledger, GroupRunner {
         throw this.#failure ?? error
       })
     this.#life.committed()
-    const { events, inSight = [] } = committed
-    this.#history?.acknowledged(events === 'unseen' ? inSight : events)
+    const { events, numbered = [] } = committed
+    this.#history?.acknowledged(events === 'unseen' ? numbered : events)
     return committed
   }
 

@@ -162,11 +162,12 @@ export class ServerConnection implements PostgresClient {
         if (this.#closed) return await endClient(client)
         if (this.#dropped !== dropped) {
           await endClient(client)
-          throw new Error('the connection was given up')
+          throw new Error('the connection was given up while it was made')
         }
         this.#client = client
         return
       } catch (error) {
+        if (this.#dropped !== dropped) throw error
         refusals.push(unreachable(error, `${host.host}:${host.port}`, name))
       }
     }
@@ -204,7 +205,7 @@ export class ServerConnection implements PostgresClient {
 
   async #prepare(client: Client, host: ServerHost): Promise<void> {
     await client.connect()
-    if (this.#hosts.length > 1 || this.onConnected !== undefined) await requirePrimary(client, host)
+    await requirePrimary(client, host)
     this.#host = host
     await this.onConnected?.(client)
   }

@@ -22,12 +22,12 @@ export class ServerHistory {
   incarnation: string | undefined
   #lookedAt: string | undefined
   #looks = 0
-  /** Called when another server has taken over, before what it has is known: connections to the server before are to be closed at once. */
+  /** Called when another server has taken over, before what it has is known: connections to the previous server are to be closed at once. */
   onTakeover: () => void = () => {}
   /** Called when the server was started anew, or has recovered from a crash. */
   onRestart: () => void = () => {}
   /** Called when a transaction has begun on a server that is not the one in use. */
-  onOther: () => void = () => {}
+  onUnknownServer: () => void = () => {}
   /** Events that are durable on the server, by their numbers: what this process has written or read last. */
   readonly #remembered = new Map<number, TaskEvent>()
   #latest = 0
@@ -60,16 +60,15 @@ export class ServerHistory {
     }
   }
 
-  /** Whether the server has an event that is later than all acknowledged ones of this process. If it has, it counts as acknowledged. */
-  async find(connection: Queries, event: NewEvent): Promise<boolean> {
+  /** Looks on the server for an event that is later than all acknowledged ones of this process. */
+  async find(connection: Queries, event: NewEvent): Promise<TaskEvent | undefined> {
     const { taskId, type, instanceId, at } = event
     const { rows } = await connection.query(
       `select seq from event where seq > $1 and task_id = $2 and type = $3 and instance_id = $4 and at = $5 order by seq limit 1`,
       [this.#acknowledged, taskId, type, instanceId, at],
     )
     const [found] = rows as Array<{ seq: number }>
-    if (found !== undefined) this.acknowledged([{ ...event, seq: found.seq }])
-    return found !== undefined
+    return found && { ...event, seq: found.seq }
   }
 
   /**
@@ -87,7 +86,7 @@ export class ServerHistory {
     const before = this.#lookedAt
     if (before !== undefined && incarnation !== this.incarnation) this.onRestart()
     if (before !== undefined && timeline !== before) {
-      // The server before may still commit: what it acknowledges from here on would not be looked for.
+      // The previous server may still commit: what it acknowledges from here on would not be looked for.
       this.timeline = undefined
       this.onTakeover()
       const lost = await this.#lostOn(connection)

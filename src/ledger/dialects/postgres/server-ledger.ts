@@ -5,7 +5,7 @@ import { ErrandError } from '../../../core/errors.ts'
 import { createRandomIds } from '../../../core/ids.ts'
 import type { Ledger, Tx } from '../../ledger.ts'
 import { tablesOf } from '../../tables/tables.ts'
-import { type OutcomeSource, wasCommitted } from './commit-outcome.ts'
+import { confirmOn, type OutcomeSource, wasCommitted } from './commit-outcome.ts'
 import { postgresDialect } from './dialect.ts'
 import { locksOf, scans } from './ledger-locks.ts'
 import { migrate } from './migrate.ts'
@@ -53,21 +53,26 @@ export async function openServerLedger(url: string, clock: Clock = steadyClock):
     const of = { target, clock, schema: schema ?? (await currentSchema(watch)) }
     const watching = new ServerWatch(watch, of, {
       othersChanged: () => ledger?.othersChanged(),
-      silent: reconnect,
+      silent() {
+        reconnect()
+        watching.reconnectHeartbeats()
+      },
     })
     life = watching
     history.onRestart = () => watching.restarted()
     history.onTakeover = () => {
-      // The server before may still answer on these connections.
+      // The previous server may still answer on these connections.
       reconnect()
-      watching.takenOver()
+      watching.reconnectHeartbeats()
     }
-    history.onOther = () => writer.drop()
+    history.onUnknownServer = () => writer.drop()
     await watching.open()
     const tx = tablesOf(postgresDialect)
     const locks = await locksOf(watch, history)
     const session = new Session(writer)
-    const outcome: OutcomeSource = (sent, cause) => wasCommitted(watch, history, clock, sent, cause)
+    const confirm = () => confirmOn(target, history, () => watch.host)
+    const outcome: OutcomeSource = (sent, cause) =>
+      wasCommitted({ connection: watch, history, confirm, clock }, sent, cause)
     const oneByOne = new OneByOne(session, locks, tx, outcome)
     const random = createRandomIds().random
     const parts = {
@@ -96,7 +101,7 @@ function connectionsTo(target: ServerTarget): Record<'writer' | 'reader' | 'watc
   const connection = (title: string, settings: Record<string, string>, rest: Partial<Purpose>) =>
     new ServerConnection(target, { title: `errand ${title}`, settings, ...rest })
   const steps = { mayBePooled: true, answeredWithinMs: 70_000 }
-  const watch = connection('watch', { statement_timeout: '10s', synchronous_commit: 'on' }, {})
+  const watch = connection('watch', { statement_timeout: '10s' }, {})
   const writerSettings = {
     lock_timeout: '5s',
     idle_in_transaction_session_timeout: '2s',
@@ -105,7 +110,7 @@ function connectionsTo(target: ServerTarget): Record<'writer' | 'reader' | 'watc
   }
   const writer = connection('writer', writerSettings, steps)
   const reader = connection('reader', { ...forSteps, idle_in_transaction_session_timeout: '10s' }, steps)
-  // After a takeover the server before may still accept connections.
+  // After a takeover the previous server may still accept connections.
   for (const each of [writer, reader]) if (!each.isPooled) each.firstHost = () => watch.host
   return { writer, reader, watch }
 }

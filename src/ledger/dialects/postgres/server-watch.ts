@@ -1,6 +1,5 @@
-// The watch of a ledger on a server: one connection that notifies other engines of commits and is notified of theirs, holds a lock for each instance of
-// this process, and compares the clocks. The locks are released when the session ends, so they prove a death; but a session also ends when the
-// network fails, so an instance without its lock is given time to take it back.
+// The watch of a ledger on a server: one connection that notifies other engines of commits and is notified of theirs, holds a lock for each
+// instance of this process, and compares the clocks.
 import type { Clock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { waitAtMost } from '../../../core/signals.ts'
@@ -148,8 +147,8 @@ export class ServerWatch implements LedgerLife {
     this.#others.restarted()
   }
 
-  /** Another server has taken over: the one before may still accept heartbeats. */
-  takenOver(): void {
+  /** The connections of the threads that renew leases are made anew: a previous server may still accept heartbeats. */
+  reconnectHeartbeats(): void {
     for (const heartbeat of this.#heartbeats.values()) heartbeat.reconnect(this.#connection.host)
   }
 
@@ -256,7 +255,7 @@ export class ServerWatch implements LedgerLife {
     this.#failing ??= { since: now, isReported: false }
     if (this.#failing.isReported || now - this.#failing.since < reportAfterMs) return
     this.#failing.isReported = true
-    const message = `The connection by which the engine is notified of commits of others, and shows them that it lives, cannot be made again: ${messageOf(error)}. The engine keeps trying, and meanwhile looks for commits five times a second.`
+    const message = `The connection by which the engine is notified of commits of others, and shows them that it lives, cannot be made again. The engine keeps trying, and meanwhile looks for commits without it. ${messageOf(error)}`
     for (const heartbeat of this.#heartbeats.values())
       heartbeat.report(new ErrandError('LEDGER_UNAVAILABLE', message, {}, error))
   }

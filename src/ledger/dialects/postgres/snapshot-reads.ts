@@ -69,11 +69,14 @@ export class SnapshotReads {
         try {
           await this.#readTogether(open)
         } catch (error) {
-          const waitedMs = this.#clock.now() - since
           open = open.filter((read) => !read.isAnswered)
-          if (!this.#isLost(error)) await this.#readApart(open, error)
-          else if (waitedMs < patienceMs && !this.#isClosing) await rest(this.#clock, readAgainMs)
-          else for (const read of open) this.#refuse(read, unreachable(error, waitedMs))
+          const lost = this.#isLost(error) ? error : await this.#readApart(open, error)
+          if (lost === undefined) continue
+          // A session with a standby, to which a pool or a name still leads, is not lost by itself.
+          this.#connection.drop()
+          const waitedMs = this.#clock.now() - since
+          if (waitedMs < patienceMs && !this.#isClosing) await rest(this.#clock, readAgainMs)
+          else for (const read of open) if (!read.isAnswered) this.#refuse(read, unreachable(lost, waitedMs))
         }
       }
     }
@@ -99,18 +102,20 @@ export class SnapshotReads {
   }
 
   /**
-   * A statement that fails ends the snapshot for all: then each read has one of its own, and fails alone. Those that the connection was
-   * lost for remain unanswered.
+   * A statement that fails ends the snapshot for all: then each read has one of its own, and fails alone. Ends at the failure by which the
+   * connection was lost, and returns it.
    */
-  async #readApart(reads: readonly WaitingRead[], error: unknown): Promise<void> {
-    for (const read of reads) {
-      if (reads.length === 1) this.#refuse(read, unreadable(error))
-      else {
-        await this.#readTogether([read]).catch((failure: unknown) => {
-          if (!this.#isLost(failure)) this.#refuse(read, unreadable(failure))
-        })
+  async #readApart(reads: readonly WaitingRead[], error: unknown): Promise<unknown> {
+    if (reads.length === 1) this.#refuse(reads[0] as WaitingRead, unreadable(error))
+    for (const read of reads.length === 1 ? [] : reads) {
+      try {
+        await this.#readTogether([read])
+      } catch (failure) {
+        if (this.#isLost(failure)) return failure
+        this.#refuse(read, unreadable(failure))
       }
     }
+    return undefined
   }
 
   async #readTogether(reads: readonly WaitingRead[]): Promise<void> {

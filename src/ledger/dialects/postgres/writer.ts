@@ -126,6 +126,9 @@ export class Writer implements GroupRunner {
       await this.#connection.query('rollback').catch(() => {})
       return undefined
     }
+    // A session with a standby, to which a pool or a name still leads, is not lost by itself.
+    this.#connection.drop()
+    if (error instanceof LedgerBusy) throw error
     const { begun, firstEvent: event } = waves
     if (!waves.isCommitting || begun === undefined) throw new LedgerBusy(0, error)
     const { outcomes } = waves
