@@ -229,6 +229,8 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
     const { limited, role } = await limitedRole(url, admin, 4)
     const { engine, reported, start, end, runs } = await openWorking({ ledger: limited, leaseMs: 30_000 })
     const task = await start()
+    const heartbeat = `select 1 from pg_stat_activity where usename = '${role}' and application_name = 'errand heartbeat'`
+    await expect.poll(async () => (await admin.query(heartbeat)).rows).toHaveLength(1)
     await admin.query(`alter role ${role} connection limit 3`)
     await admin.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where usename = $1 and application_name = 'errand watch'`,
