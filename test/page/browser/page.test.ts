@@ -3,7 +3,16 @@
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { launchChromium, openPage, receivedBy, ServedLedger, temporaryFolder, token, violations } from './world.ts'
+import {
+  launchChromium,
+  openPage,
+  receivedBy,
+  ServedLedger,
+  temporaryFolder,
+  token,
+  violations,
+  violationsInEveryLook,
+} from './world.ts'
 
 const folder = temporaryFolder()
 const server = new ServedLedger(join(folder.path, 'page.db'))
@@ -190,23 +199,17 @@ it('the page reconnects when the server is killed and started again, and receive
   expect(received).toEqual(Array.from({ length: last - from }, (_, n) => from + 1 + n))
 }, 60_000)
 
-it.each([
-  ['light', 1280],
-  ['dark', 1280],
-  ['light', 390],
-  ['dark', 390],
-] as const)('axe finds no fault in the page, %s, %i pixels wide', async (colorScheme, width) => {
+it('axe finds no fault in the page, in either theme, on a desk and on a phone', async () => {
   const taskId = await server.create({ name: 'Seen by all', executor: 'asks', tags: ['a'] })
-  const context = await newContext({ colorScheme, viewport: { width, height: 800 }, bypassCSP: true })
-  const { page } = await openPage(context, server.url)
+  const { page } = await openPage(await newContext({ bypassCSP: true }), server.url)
   await line(page, 'Seen by all').first().waitFor()
-  const found: Array<[string, string[]]> = [['overview', await violations(page)]]
+  const found: Array<[string, string[]]> = [['overview', await violationsInEveryLook(page)]]
   await page.goto(`${server.url}/#/task/${taskId}`)
   await page.getByRole('button', { name: 'green: answer to Which colour shall it be?' }).waitFor()
-  found.push(['task', await violations(page)])
+  found.push(['task', await violationsInEveryLook(page)])
   await page.keyboard.press('a')
   await page.getByRole('dialog').waitFor()
-  found.push(['dialog', await violations(page)])
+  found.push(['dialog', await violationsInEveryLook(page)])
   await page.keyboard.press('Escape')
   for (const [button, wrong] of [
     ['Change priority', 'Enter a whole number.'],
@@ -214,19 +217,19 @@ it.each([
   ] as const) {
     await page.getByRole('button', { name: button }).click()
     const dialog = page.getByRole('dialog')
-    found.push([button, await violations(page)])
+    found.push([button, await violationsInEveryLook(page)])
     await dialog.getByRole('spinbutton').or(dialog.getByRole('textbox')).fill('')
     await dialog.getByRole('button', { name: /^(Change|Send)$/ }).click()
     await dialog.getByText(wrong).waitFor()
-    found.push([`${button}, refused`, await violations(page)])
+    found.push([`${button}, refused`, await violationsInEveryLook(page)])
     await page.keyboard.press('Escape')
   }
   await page.goto(`${server.url}/#/task/none`)
   await page.getByRole('link', { name: 'All tasks' }).waitFor()
-  found.push(['missing task', await violations(page)])
+  found.push(['missing task', await violationsInEveryLook(page)])
   await page.goto(`${server.url}/#/new`)
   await page.getByRole('heading', { name: 'Create a task' }).waitFor()
-  found.push(['create', await violations(page)])
+  found.push(['create', await violationsInEveryLook(page)])
   expect(found.filter(([, faults]) => faults.length > 0)).toEqual([])
 })
 
@@ -243,4 +246,14 @@ it('axe finds a fault that is planted in the page', async () => {
   const { page } = await openPage(context, server.url)
   await page.evaluate("document.body.append(document.createElement('button'))")
   expect(await violations(page)).toEqual([expect.stringContaining('button-name')])
+})
+
+it('axe finds a colour that is planted in the dark theme, at both widths', async () => {
+  const { page } = await openPage(await newContext({ bypassCSP: true }), server.url)
+  await page.evaluate(`document.querySelector('main').insertAdjacentHTML('afterbegin',
+    '<p style="color: light-dark(#000, #333); background: light-dark(#fff, #111)">planted</p>')`)
+  expect(await violationsInEveryLook(page)).toEqual([
+    expect.stringMatching(/^dark, 1280 pixels wide: color-contrast: .*planted/),
+    expect.stringMatching(/^dark, 390 pixels wide: color-contrast: .*planted/),
+  ])
 })

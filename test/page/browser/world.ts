@@ -142,14 +142,37 @@ export async function openPage(
   return { page, complaints }
 }
 
-/** The faults that axe finds in a page whose context has `bypassCSP`: rule and element. */
-export async function violations(page: Page): Promise<string[]> {
-  await page.addScriptTag({ path: axe }).catch(() => undefined)
-  const found = await page.evaluate(async () => {
+/** The faults that axe finds in a page whose context has `bypassCSP`: rule and element. `rules`: by default all that axe enables. */
+export async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.addScriptTag({ path: axe })
+  const found = await page.evaluate(async (runOnly?: readonly string[]) => {
     const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<{ violations: unknown[] }> } }
     // The elements that pass each rule are not gathered.
-    const { violations } = await axe.run({ resultTypes: ['violations'] })
+    const { violations } = await axe.run({
+      resultTypes: ['violations'],
+      ...(runOnly && { runOnly: { type: 'rule', values: runOnly } }),
+    })
     return violations as Array<{ id: string; nodes: Array<{ html: string }> }>
-  })
+  }, rules)
   return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
+}
+
+/** Those of axe's rules that depend on colours and run by default. */
+const rulesOfColours = ['color-contrast', 'link-in-text-block']
+
+/** The faults that axe finds in a view, on a desk and on a phone, in both themes: these have the same elements in other colours. */
+export async function violationsInEveryLook(page: Page): Promise<string[]> {
+  const found: string[] = []
+  const before = page.viewportSize()
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 })
+    for (const [colorScheme, rules] of [['light'], ['dark', rulesOfColours]] as const) {
+      await page.emulateMedia({ colorScheme })
+      const faults = await violations(page, rules)
+      found.push(...faults.map((fault) => `${colorScheme}, ${width} pixels wide: ${fault}`))
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+  if (before !== null) await page.setViewportSize(before)
+  return found
 }
