@@ -348,6 +348,25 @@ describe('migrations', () => {
     },
   )
 
+  it('each new ledger of a process has the schema and the rows that the migrations make', async () => {
+    const contentOf = (connection: ReturnType<typeof connect>) => {
+      const select = (sql: string) => connection.run({ sql, parameters: [], want: 'rows' }) as Array<{ name: string }>
+      const parts = select('select type, name, tbl_name as tableName, sql from sqlite_schema order by name')
+      const tables = select(`select name from sqlite_schema where type = 'table' order by name`)
+      return { parts, rows: tables.map(({ name }) => [name, select(`select * from "${name}"`)]) }
+    }
+    const migrated = connect(':memory:', { busyTimeoutMs })
+    onTestFinished(() => migrated.close())
+    for (const text of migrationTexts(sqliteDialect, 0)) migrated.execute(text)
+    const expected = contentOf(migrated)
+    expect(expected.rows.filter(([, rows]) => rows?.length).map(([name]) => name)).toContain('branch')
+    for (let opened = 0; opened < 3; opened++) {
+      const { connection } = await open(':memory:')
+      onTestFinished(() => connection.close())
+      expect(contentOf(connection)).toEqual(expected)
+    }
+  })
+
   it('an interrupted migration leaves nothing in the ledger file', async () => {
     const { file } = setup()
     const interrupted = connect(file, { busyTimeoutMs })

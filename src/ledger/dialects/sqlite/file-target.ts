@@ -3,9 +3,10 @@ import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { ErrandError } from '../../../core/errors.ts'
 import { type CopyTarget, quotedColumns, type RowChange } from '../../copy-target.ts'
 import type { Op } from '../../ledger.ts'
-import { applicationId, ledgerVersion, migrationTexts, unfinishedCopyId } from '../../migrations/migrations.ts'
+import { applicationId, ledgerVersion, unfinishedCopyId } from '../../migrations/migrations.ts'
 import type { LedgerSnapshot, StoredRow, TableShape } from '../../snapshot.ts'
 import { type Connection, connect, isBusy, sqliteCode, unavailable } from './connection.ts'
+import { createSchema } from './create-schema.ts'
 import { sqliteDialect } from './dialect.ts'
 import { FileSnapshot, runToEnd } from './file-snapshot.ts'
 import { createInstanceLocks } from './instance-lock.ts'
@@ -89,7 +90,7 @@ function prepare(connection: Connection, file: string): boolean {
   connection.pragma('foreign_keys = off')
   connection.pragma('synchronous = normal')
   connection.execute('begin immediate')
-  if (!isContinued) for (const text of migrationTexts(sqliteDialect, 0)) connection.execute(text)
+  if (!isContinued) createSchema(connection)
   for (const { name } of triggersOf(connection)) connection.execute(`drop trigger "${name}"`)
   connection.pragma(`application_id = ${unfinishedCopyId}`)
   connection.pragma(`user_version = ${ledgerVersion}`)

@@ -13,6 +13,7 @@ import {
   unfinishedCopyId,
 } from '../../migrations/migrations.ts'
 import { type Connection, connect, isBusy, unavailable } from './connection.ts'
+import { createSchema } from './create-schema.ts'
 import { sqliteDialect } from './dialect.ts'
 import { requireOwnSchema } from './own-schema.ts'
 import { quickCheck } from './quick-check.ts'
@@ -202,7 +203,8 @@ function migrate(connection: Connection, path: string): void {
   try {
     const version = Number(connection.pragma('user_version'))
     refuseForeign(connection, path)
-    for (const text of migrationTexts(sqliteDialect, version)) connection.execute(text)
+    if (version === 0) createSchema(connection)
+    else for (const text of migrationTexts(sqliteDialect, version)) connection.execute(text)
     connection.pragma(`application_id = ${applicationId}`)
     connection.pragma(`user_version = ${ledgerVersion}`)
     connection.execute('commit')

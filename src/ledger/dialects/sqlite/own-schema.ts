@@ -77,15 +77,15 @@ function partsOf(connection: Connection): Parts {
   const parts: Parts = new Map()
   for (const { type, name, tableName, sql } of rows) {
     const part = `${type} "${name}"`
-    const text = type === 'table' && ownTables.test(name) ? '' : plain(sql)
+    const text = type === 'table' && isOwnTable(name) ? '' : plain(sql)
     // A file that was made by hand may have two parts of one name.
     parts.set(part, `${parts.get(part) ?? ''} ${tableName} ${text}`)
   }
   return parts
 }
 
-/** The tables that full-text search creates for itself, by SQLite's names. */
-const ownTables = /^fact_text_[a-z]+$/
+/** Whether it is a table that full-text search creates for itself, by SQLite's names. */
+export const isOwnTable = (name: string): boolean => /^fact_text_[a-z]+$/.test(name)
 
 /** SQLite quotes names again when it alters a table, and versions differ in that. */
 function plain(sql: string | null): string {
