@@ -13,6 +13,7 @@ import type { Ledger, Step } from '../../src/ledger/ledger.ts'
 import { claim } from '../../src/steps/claim.ts'
 import { fireTimers } from '../../src/steps/timers.ts'
 import { callRow, eventRow, openLedger, taskRow } from '../../src/testing/index.ts'
+import { refusalOf } from '../engine/world.ts'
 import { whole } from '../steps/whole-row.ts'
 import { createDatabase, type TestServer, testServer } from './server.ts'
 
@@ -554,6 +555,25 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     await late
     relay.refuse(false)
     expect(await read()).toHaveLength(1)
+    await ledger.close()
+    relay.close()
+  })
+
+  it('a read that is under way when the ledger stops is refused with the reason, and so are all later ones', async () => {
+    const url = await createDatabase(server)
+    const relay = await openRelay(url)
+    const ledger = await openLedger(relay.url)
+    const read = () => ledger.read((tx) => tx.task.list({}, 9))
+    await read()
+    relay.silenceAt('repeatable read')
+    const underWay = refusalOf(read(), 'LEDGER_NEWER')
+    const admin = new pg.Client({ connectionString: url })
+    await admin.connect()
+    await admin.query('update ledger_version set version = version + 1, usable_from = version + 1')
+    await admin.end()
+    const reason = await refusalOf(ledger.step(add('late')), 'LEDGER_NEWER')
+    expect(await underWay).toBe(reason)
+    expect(await refusalOf(read(), 'LEDGER_NEWER')).toBe(reason)
     await ledger.close()
     relay.close()
   })

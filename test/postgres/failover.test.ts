@@ -127,7 +127,8 @@ it.skipIf(!isOffered)(
       const error = await stopped
       expect(error).toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
       expect(error.details.lost.map(({ taskId }) => taskId)).toEqual([id])
-      await expect(engine.create({ name: 'late' })).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
+      await expect(engine.create({ name: 'late' })).rejects.toBe(error)
+      await expect(engine.list()).rejects.toBe(error)
     }
   },
 )

@@ -45,6 +45,8 @@ export async function openPostgresLedger(
 interface LedgerReads {
   read<R>(query: (tx: Reads) => Op<R>, signal: AbortSignal | undefined): Promise<R>
   settled(): Promise<void>
+  /** Refuses the reads that are under way, with this reason. Absent where each ends soon by itself. */
+  fail?(reason: ErrandError): void
 }
 
 /** What a ledger is made of. */
@@ -104,6 +106,7 @@ export class PostgresLedger implements Ledger, GroupRunner {
 
   async read<R>(query: (tx: Reads) => Op<R>, { signal }: Reader = {}): Promise<R> {
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The ledger is closed; open it again to read.')
+    if (this.#failure !== undefined) throw this.#failure
     return await this.#reader.read(query, signal)
   }
 
@@ -124,10 +127,11 @@ export class PostgresLedger implements Ledger, GroupRunner {
     return () => this.#observers.remove(observer)
   }
 
-  /** Nothing more is written: what was acknowledged is not there any more, or the ledger has become one of a newer version. */
+  /** Nothing more is written or read: what was acknowledged is not there any more, or the ledger has become one of a newer version. */
   fail(error: ErrandError): void {
     if (this.#failure !== undefined) return
     this.#failure = error
+    this.#reader.fail?.(error)
     this.#observers.failed(error)
     // Other engines take over.
     void this.#life.close()

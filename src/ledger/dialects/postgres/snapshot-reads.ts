@@ -32,6 +32,7 @@ export class SnapshotReads {
   readonly #begin: string
   #isClosing = false
   #waiting: WaitingRead[] = []
+  #underWay: WaitingRead[] = []
   #running: Promise<void> | undefined
 
   constructor(
@@ -61,11 +62,18 @@ export class SnapshotReads {
     await this.#running
   }
 
+  /** Refuses all reads, with this reason. */
+  fail(reason: ErrandError): void {
+    for (const read of [...this.#underWay, ...this.#waiting]) if (!read.isAnswered) this.#refuse(read, reason)
+    this.#waiting = []
+    this.#connection.drop()
+  }
+
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const reads = this.#waiting.splice(0, maxReads)
+      this.#underWay = this.#waiting.splice(0, maxReads)
       const since = this.#clock.now()
-      for (let open = reads; open.length > 0; open = open.filter((read) => !read.isAnswered)) {
+      for (let open = this.#underWay; open.length > 0; open = open.filter((read) => !read.isAnswered)) {
         try {
           await this.#readTogether(open)
         } catch (error) {
