@@ -75,13 +75,11 @@ export class ServerConnection implements PostgresClient {
   ): Promise<{ rows: unknown[]; affectedRows: number; command: string }> {
     const client = this.#client
     if (client === undefined) throw new Error('the connection to the server is lost')
-    const answered = (
+    const answered =
       parameters === undefined
         ? client.query(this.isPooled ? this.#withSettings(sql) : sql)
         : client.query({ ...this.#named(sql), values: parameters })
-    ) as Promise<QueryResult | QueryResult[]>
-    await this.#answeredInTime(sql, answered)
-    const result = await answered
+    const result = await this.#answeredInTime(sql, answered as Promise<QueryResult | QueryResult[]>)
     // Of several statements in one text, the last counts.
     const { rows, rowCount, command } = Array.isArray(result) ? (result.at(-1) as QueryResult) : result
     return { rows, affectedRows: rowCount ?? 0, command }
@@ -121,9 +119,15 @@ export class ServerConnection implements PostgresClient {
    * Drops the connection if there is no answer: a network may lose a connection without a sign, and a pool keeps a transaction waiting
    * while it has no session for it, and does not notice that a server has vanished.
    */
-  async #answeredInTime(sql: string, answered: Promise<unknown>): Promise<void> {
+  async #answeredInTime<R>(sql: string, answered: Promise<R>): Promise<R> {
     const withinMs = sql.startsWith('begin') ? begunWithinMs : this.#purpose.answeredWithinMs
-    if (withinMs !== undefined && !(await waitAtMost(systemClock, withinMs, answered))) this.drop()
+    if (withinMs === undefined) return await answered
+    const timer = systemClock.setTimeout(() => this.drop(), withinMs)
+    try {
+      return await answered
+    } finally {
+      systemClock.clearTimeout(timer)
+    }
   }
 
   /** A text that begins a transaction also makes its settings. */
