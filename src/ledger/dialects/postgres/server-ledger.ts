@@ -51,22 +51,21 @@ export async function openServerLedger(url: string, clock: Clock = steadyClock):
       reader.drop()
     }
     const of = { target, clock, schema: schema ?? (await currentSchema(watch)) }
-    const watching = new ServerWatch(watch, of, {
+    life = new ServerWatch(watch, of, {
       othersChanged: () => ledger?.othersChanged(),
       silent() {
         reconnect()
-        watching.reconnectHeartbeats()
+        life?.reconnectHeartbeats()
       },
     })
-    life = watching
-    history.onRestart = () => watching.restarted()
+    history.onRestart = () => life?.restarted()
     history.onTakeover = () => {
       // The previous server may still answer on these connections.
       reconnect()
-      watching.reconnectHeartbeats()
+      life?.reconnectHeartbeats()
     }
     history.onUnknownServer = () => writer.drop()
-    await watching.open()
+    await life.open()
     const tx = tablesOf(postgresDialect)
     const locks = await locksOf(watch, history)
     const session = new Session(writer)
@@ -79,7 +78,7 @@ export async function openServerLedger(url: string, clock: Clock = steadyClock):
       writer: session,
       reader: new SnapshotReads(reader, remembering(tx, history), { clock, history }),
       runner: new Writer(writer, locks, oneByOne, { tx, wasCommitted: outcome, clock, random }),
-      life: watching,
+      life,
       history,
       clock,
       disconnect,

@@ -6,9 +6,8 @@ import { waitAtMost } from '../../../core/signals.ts'
 import { messageOf } from '../../../core/stored-error.ts'
 import type { InstanceRecord } from '../../../entities/instance.ts'
 import type { Lease, LeaseNotices, Life } from '../../ledger.ts'
-import { applicationId } from '../../migrations/migrations.ts'
+import { InstanceLocks } from './instance-locks.ts'
 import type { LedgerLife } from './life.ts'
-import { OtherInstances } from './other-instances.ts'
 import type { ServerConnection } from './server-connection.ts'
 import { ServerHeartbeat } from './server-heartbeat.ts'
 import { ServerTime } from './server-time.ts'
@@ -30,9 +29,6 @@ const repeatedWithinMs = 2_000
 const silentLooks = 5
 const silentLookMs = 1_000
 
-/** The locks of instances, beside those of the ledger, which have other keys. */
-const instanceKey = applicationId + 2
-
 export interface WatchNotices {
   /** Another process may have committed. */
   othersChanged(): void
@@ -45,15 +41,12 @@ export class ServerWatch implements LedgerLife {
   readonly #target: ServerTarget
   readonly #clock: Clock
   readonly #channel: string
-  readonly #schema: string
   readonly #notices: WatchNotices
   /** The instances of this process. */
-  readonly #held = new Set<string>()
-  /** By instance whose lock the session holds: since when. */
-  readonly #locks = new Map<string, number>()
+  readonly #own = new Set<string>()
+  readonly #locks: InstanceLocks
   /** Whether the session listens and holds the lock of every instance. A new one has yet to begin. */
   #hasBegun = false
-  readonly #others: OtherInstances
   /** By instance of this process. */
   readonly #heartbeats = new Map<string, ServerHeartbeat>()
   #timer: unknown
@@ -61,8 +54,6 @@ export class ServerWatch implements LedgerLife {
   #beginning: Promise<void> | undefined
   /** Since when the connection is lost, and whether that was reported. */
   #failing: { since: number; isReported: boolean } | undefined
-  /** By instance: the lock is being taken. */
-  readonly #taking = new Map<string, Promise<boolean>>()
   #closed = false
   #notifying = false
   #notifyAgain = false
@@ -77,8 +68,7 @@ export class ServerWatch implements LedgerLife {
     this.#target = target
     this.#clock = clock
     this.#time = new ServerTime(clock)
-    this.#others = new OtherInstances(connection, clock)
-    this.#schema = String(schema.oid)
+    this.#locks = new InstanceLocks(connection, schema, clock)
     this.#channel = `errand_${schema.oid}`
     this.#notices = notices
   }
@@ -105,7 +95,7 @@ export class ServerWatch implements LedgerLife {
     await this.#compareClocks()
     this.#hasBegun = this.#connection.isConnected
     this.#connection.onLost = () => {
-      this.#locks.clear()
+      this.#locks.lost()
       this.#beginAgain(0)
     }
     this.#lookAgain(this.#hasBegun ? pollMs : 0)
@@ -113,38 +103,33 @@ export class ServerWatch implements LedgerLife {
 
   async register(instanceId: string): Promise<void> {
     await this.#connection.ensure()
-    this.#held.add(instanceId)
+    this.#own.add(instanceId)
     try {
-      if (await this.#takeLock(instanceId)) return
+      if (await this.#locks.take(instanceId)) return
       // The connection was lost meanwhile, and the session before still has the lock.
       this.#beginAgain(reconnectMs)
     } catch (error) {
-      this.#held.delete(instanceId)
+      this.#own.delete(instanceId)
       throw new ErrandError('LEDGER_UNAVAILABLE', `The engine could not be registered: ${String(error)}.`, {}, error)
     }
   }
 
   async isAlive(instanceId: string): Promise<Life> {
-    if (this.#held.has(instanceId)) return 'alive'
+    if (this.#own.has(instanceId)) return 'alive'
     // A process that has lost its own connection cannot judge others.
     if (!this.#connection.isConnected) return 'unknown'
-    return await this.#others.judge(instanceId, [instanceKey, this.#keyOf(instanceId), instanceId])
+    return await this.#locks.judge(instanceId)
   }
 
   unregister(instanceId: string): void {
-    this.#others.forget(instanceId)
-    this.#locks.delete(instanceId)
     this.#heartbeats.delete(instanceId)
-    if (!this.#held.delete(instanceId)) return
-    // If the connection is lost, so is the lock.
-    this.#connection
-      .query('select pg_advisory_unlock($1, hashtext($2))', [instanceKey, this.#keyOf(instanceId)])
-      .catch(() => {})
+    if (this.#own.delete(instanceId)) this.#locks.release(instanceId)
+    else this.#locks.forget(instanceId)
   }
 
   /** The server was started anew, or another one has taken over. */
   restarted(): void {
-    this.#others.restarted()
+    this.#locks.restarted()
   }
 
   /** The connections of the threads that renew leases are made anew: a previous server may still accept heartbeats. */
@@ -172,7 +157,7 @@ export class ServerWatch implements LedgerLife {
   readonly now = (): number => Math.floor(this.#time.now())
 
   readonly keepLease = (instance: InstanceRecord, leaseMs: number, notices: LeaseNotices): Lease => {
-    const heldSince = (): number | undefined => this.#locks.get(instance.id)
+    const heldSince = (): number | undefined => this.#locks.heldSince(instance.id)
     const host = { target: this.#target, instance, leaseMs, clock: this.#clock, watch: this.#connection, heldSince }
     const heartbeat = new ServerHeartbeat(host, notices)
     this.#heartbeats.set(instance.id, heartbeat)
@@ -183,37 +168,14 @@ export class ServerWatch implements LedgerLife {
     this.#closed = true
     this.#clock.clearTimeout(this.#timer)
     this.#clock.clearTimeout(this.#unlockedBeat)
-    this.#held.clear()
+    this.#own.clear()
     this.#connection.onLost = () => {}
     await this.#connection.close()
-  }
-
-  /** The database may hold several ledgers. */
-  #keyOf(instanceId: string): string {
-    return `${this.#schema}/${instanceId}`
   }
 
   async #listen(): Promise<void> {
     await this.#connection.ensure()
     await this.#connection.query(`listen ${this.#channel}`)
-  }
-
-  /** False while the session that held it before has not ended at the server, which counts how often a session takes a lock. */
-  async #takeLock(instanceId: string): Promise<boolean> {
-    if (this.#locks.has(instanceId)) return true
-    const taking = this.#taking.get(instanceId) ?? this.#tryLock(instanceId)
-    this.#taking.set(instanceId, taking)
-    return await taking.finally(() => this.#taking.delete(instanceId))
-  }
-
-  async #tryLock(instanceId: string): Promise<boolean> {
-    const { rows } = await this.#connection.query('select pg_try_advisory_lock($1, hashtext($2)) as taken', [
-      instanceKey,
-      this.#keyOf(instanceId),
-    ])
-    const [{ taken }] = rows as [{ taken: boolean }]
-    if (taken) this.#locks.set(instanceId, this.#clock.now())
-    return taken
   }
 
   #lookAgain(inMs: number): void {
@@ -281,7 +243,7 @@ export class ServerWatch implements LedgerLife {
   async #begin(): Promise<void> {
     await this.#listen()
     await this.#compareClocks()
-    const taken = await Promise.all([...this.#held].map((id) => this.#takeLock(id)))
+    const taken = await Promise.all([...this.#own].map((id) => this.#locks.take(id)))
     if (taken.includes(false)) throw new Error('the session before this one still holds a lock')
     this.#hasBegun = this.#connection.isConnected
   }

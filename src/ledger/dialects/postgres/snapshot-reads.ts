@@ -84,7 +84,7 @@ export class SnapshotReads {
           this.#connection.drop()
           const waitedMs = this.#clock.now() - since
           if (waitedMs < patienceMs && !this.#isClosing) await rest(this.#clock, readAgainMs)
-          else for (const read of open) if (!read.isAnswered) this.#refuse(read, unreachable(lost, waitedMs))
+          else for (const read of open) if (!read.isAnswered) this.#refuse(read, busy(lost, waitedMs))
         }
       }
     }
@@ -176,7 +176,7 @@ function advance(lane: Lane, { signal }: WaitingRead, flight: Flight): void {
 }
 
 /** Nothing is wrong with the reads: they may be made again. */
-function unreachable(error: unknown, waitedMs: number): ErrandError {
+function busy(error: unknown, waitedMs: number): ErrandError {
   const why = `The ledger could not be read for ${Math.round(waitedMs)} ms (${messageOf(error)}). Try again.`
   return new ErrandError('LEDGER_BUSY', why, { waitedMs }, error)
 }
