@@ -157,6 +157,13 @@ const add = (id: string): Step<void> => ({
   },
 })
 
+/** Whether a task could be added. */
+const isAdded = (ledger: Ledger): Promise<boolean> =>
+  ledger.step(add('after')).then(
+    () => true,
+    () => false,
+  )
+
 /** Reads a task, and writes what depends on what was read. */
 const raise = (id: string): Step<number> => ({
   name: 'raise',
@@ -503,12 +510,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     relay.silenceAt(text)
     relay.refuse(true)
     relay.refuse(false)
-    const added = () =>
-      ledger.step(add('after')).then(
-        () => true,
-        () => false,
-      )
-    await expect.poll(added, { timeout: 20_000 }).toBe(true)
+    await expect.poll(() => isAdded(ledger), { timeout: 20_000 }).toBe(true)
     await ledger.close()
     relay.close()
   })
@@ -519,12 +521,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     const [last, ...others] = [direct, ...relays.map(({ url }) => url)].map((url) => new URL(url).host)
     const ledger = await openLedger(direct.replace(`${last}`, `${others.join()},${last}`))
     for (const relay of relays) relay.vanish()
-    const added = () =>
-      ledger.step(add('after')).then(
-        () => true,
-        () => false,
-      )
-    await expect.poll(added, { timeout: 40_000 }).toBe(true)
+    await expect.poll(() => isAdded(ledger), { timeout: 40_000 }).toBe(true)
     await ledger.close()
     for (const relay of relays) relay.close()
   })

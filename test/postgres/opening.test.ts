@@ -22,6 +22,18 @@ async function withClient<R>(url: string, use: (client: pg.Client) => Promise<R>
   }
 }
 
+/** A new role that may log in, and the URL of a database for it. */
+async function createRole(url: string): Promise<{ role: string; asRole: string }> {
+  const role = `worker_${process.pid}_${Math.random().toString(36).slice(2)}`
+  await withClient(url, (client) => client.query(`create role ${role} login`))
+  const asRole = new URL(url)
+  asRole.username = role
+  return { role, asRole: asRole.href }
+}
+
+const grantTables = (role: string) => `grant select, insert, update, delete on all tables in schema public to ${role}`
+const grantSequences = (role: string) => `grant usage on all sequences in schema public to ${role}`
+
 describe.skipIf(server === undefined)('a ledger on a PostgreSQL server', () => {
   it('X-013 is created once by ten processes that open it at once, and each writes to it', async () => {
     const url = await createDatabase(server)
@@ -72,60 +84,51 @@ describe.skipIf(server === undefined)('a ledger on a PostgreSQL server', () => {
 
   it('is refused for a role that may not create it, with what would help, and opened for it once it exists', async () => {
     const url = await createDatabase(server)
-    const role = `worker_${process.pid}_${Math.random().toString(36).slice(2)}`
-    await withClient(url, (client) => client.query(`create role ${role} login`))
-    const asRole = new URL(url)
-    asRole.username = role
-    await expect(openLedger(asRole.href)).rejects.toMatchObject({
+    const { role, asRole } = await createRole(url)
+    await expect(openLedger(asRole)).rejects.toMatchObject({
       code: 'LEDGER_UNAVAILABLE',
       message: expect.stringContaining('open it once as the owner of the schema'),
     })
     await (await openLedger(url)).close()
     await withClient(url, async (client) => {
-      await client.query(`grant select, insert, update, delete on all tables in schema public to ${role}`)
-      await client.query(`grant usage on all sequences in schema public to ${role}`)
+      await client.query(grantTables(role))
+      await client.query(grantSequences(role))
     })
-    const ledger = await openLedger(asRole.href)
+    const ledger = await openLedger(asRole)
     await ledger.step({ name: 'add', decide: (tx) => tx.task.insert(taskRow({ id: 'a' })) })
     await ledger.close()
   })
 
   it('is refused for a role that lacks a right in one of its tables, with the statements that grant it', async () => {
     const url = await createDatabase(server)
-    const role = `worker_${process.pid}_${Math.random().toString(36).slice(2)}`
+    const { role, asRole } = await createRole(url)
     await (await openLedger(url)).close()
     await withClient(url, async (client) => {
-      await client.query(`create role ${role} login`)
       await client.query('create table of_another_program (id integer)')
-      await client.query(`grant select, insert, update, delete on all tables in schema public to ${role}`)
+      await client.query(grantTables(role))
       await client.query(`revoke all on of_another_program from ${role}`)
     })
-    const asRole = new URL(url)
-    asRole.username = role
-    await expect(openLedger(asRole.href)).rejects.toThrow(
+    await expect(openLedger(asRole)).rejects.toThrow(
       /lacks rights \(usage\) on .*event_seq_seq.*grant usage, select on all sequences in schema "public" to "worker_/,
     )
     await withClient(url, async (client) => {
-      await client.query(`grant usage on all sequences in schema public to ${role}`)
+      await client.query(grantSequences(role))
       await client.query(`revoke delete on purging from ${role}`)
     })
-    await expect(openLedger(asRole.href)).rejects.toThrow(/lacks rights \(delete\) on purging/)
+    await expect(openLedger(asRole)).rejects.toThrow(/lacks rights \(delete\) on purging/)
     await withClient(url, (client) => client.query(`grant delete on purging to ${role}`))
-    await (await openLedger(asRole.href)).close()
+    await (await openLedger(asRole)).close()
   })
 
   it('leaves no timer behind when it is refused after its watch has begun', async () => {
     const url = await createDatabase(server)
-    const role = `worker_${process.pid}_${Math.random().toString(36).slice(2)}`
+    const { role, asRole } = await createRole(url)
     await (await openLedger(url)).close()
     await withClient(url, async (client) => {
-      await client.query(`create role ${role} login`)
-      await client.query(`grant select, insert, update, delete on all tables in schema public to ${role}`)
-      await client.query(`grant usage on all sequences in schema public to ${role}`)
+      await client.query(grantTables(role))
+      await client.query(grantSequences(role))
       await client.query('revoke execute on function hashtext(text) from public')
     })
-    const asRole = new URL(url)
-    asRole.username = role
     const timers = new Set<unknown>()
     const clock: Clock = {
       ...steadyClock,
@@ -142,7 +145,7 @@ describe.skipIf(server === undefined)('a ledger on a PostgreSQL server', () => {
         steadyClock.clearTimeout(timer)
       },
     }
-    await expect(openLedger(asRole.href, clock)).rejects.toThrow(/permission denied for function hashtext/)
+    await expect(openLedger(asRole, clock)).rejects.toThrow(/permission denied for function hashtext/)
     expect([...timers]).toEqual([])
   })
 
