@@ -2,20 +2,20 @@
 // in the statements that the server receives shows that it finds one.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import pg from 'pg'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { numberRemaining } from '../../src/board/numbering.ts'
 import { steadyClock } from '../../src/core/clock.ts'
 import { createEngine } from '../../src/create-engine.ts'
 import type { TaskRecord } from '../../src/entities/task.ts'
 import { ServerConnection } from '../../src/ledger/dialects/postgres/server-connection.ts'
+import { currentTimeline } from '../../src/ledger/dialects/postgres/server-history.ts'
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
 import { claim } from '../../src/steps/claim.ts'
 import { fireTimers } from '../../src/steps/timers.ts'
 import { callRow, eventRow, openLedger, taskRow } from '../../src/testing/index.ts'
 import { refusalOf } from '../engine/world.ts'
 import { whole } from '../steps/whole-row.ts'
-import { createDatabase, type TestServer, testServer } from './server.ts'
+import { createDatabase, query, type TestServer, testServer } from './server.ts'
 
 const server = (await testServer()) as TestServer
 
@@ -24,6 +24,16 @@ async function openSeveral(count: number): Promise<{ url: string; ledgers: Ledge
   const ledgers: Ledger[] = []
   for (let n = 0; n < count; n++) ledgers.push(await openLedger(url))
   return { url, ledgers, close: () => Promise.all(ledgers.map((ledger) => ledger.close())) }
+}
+
+/** The process ids of the connections of ledgers in a database. */
+async function sessionsOf(url: string, ...titles: readonly string[]): Promise<number[]> {
+  const found = await query(
+    { url },
+    `select pid from pg_stat_activity where datname = current_database()
+      and application_name in (${titles.map((title) => `'errand ${title}'`).join()})`,
+  )
+  return (found as Array<{ pid: number }>).map(({ pid }) => pid)
 }
 
 type CutAt = 'before it is sent' | 'before it is answered'
@@ -128,17 +138,17 @@ async function openRelay(target: string): Promise<Relay> {
   }
 }
 
-type Change = (sql: string, parameters: readonly unknown[] | undefined) => string
+type Change = (sql: string, parameters: readonly unknown[] | undefined, sender: ServerConnection) => string
 
 /** Changes what all connections of this process send, until the test ends. `look`: receives the statements and their rows. */
-function changeStatements(change: Change, look: (sql: string, rows: readonly unknown[]) => void = () => {}): void {
-  const query = ServerConnection.prototype.query
+function changeStatements(change: Change, look: (sql: string, rows: readonly unknown[]) => unknown = () => {}): void {
+  const send = ServerConnection.prototype.query
   const spy = vi.spyOn(ServerConnection.prototype, 'query').mockImplementation(function (
     this: ServerConnection,
     sql,
     parameters,
   ) {
-    const reply = query.call(this, change(sql, parameters), parameters)
+    const reply = send.call(this, change(sql, parameters, this), parameters)
     reply.then(
       ({ rows }) => look(sql, rows),
       () => {},
@@ -156,13 +166,6 @@ const add = (id: string): Step<void> => ({
     yield* tx.event.append(eventRow({ taskId: id }))
   },
 })
-
-/** Whether a task could be added. */
-const isAdded = (ledger: Ledger): Promise<boolean> =>
-  ledger.step(add('after')).then(
-    () => true,
-    () => false,
-  )
 
 /** Reads a task, and writes what depends on what was read. */
 const raise = (id: string): Step<number> => ({
@@ -274,11 +277,10 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
   })
 
   const keyOf = async (lock: string): Promise<number> => {
-    const client = new pg.Client({ connectionString: await createDatabase(server) })
-    await client.connect()
-    const { rows } = await client.query<{ key: number }>(`select hashtext(current_schema() || '/${lock}') as key`)
-    await client.end()
-    return (rows[0] as { key: number }).key
+    const [{ key }] = (await query(server, `select hashtext(current_schema() || '/${lock}') as key`)) as [
+      { key: number },
+    ]
+    return key
   }
 
   /** Tasks without a number after three engines have created them, and one has numbered them meanwhile. */
@@ -510,20 +512,64 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     relay.silenceAt(text)
     relay.refuse(true)
     relay.refuse(false)
-    await expect.poll(() => isAdded(ledger), { timeout: 20_000 }).toBe(true)
+    const added = () =>
+      ledger.step(add('after')).then(
+        () => true,
+        () => false,
+      )
+    await expect.poll(added, { timeout: 20_000 }).toBe(true)
     await ledger.close()
     relay.close()
   })
 
-  it.concurrent('the last host of the URL is used when the others accept connections and say nothing', async () => {
+  it.concurrent('the watch uses the last host of the URL when the others accept connections and say nothing', async () => {
     const direct = await createDatabase(server)
     const relays = [await openRelay(direct), await openRelay(direct)]
     const [last, ...others] = [direct, ...relays.map(({ url }) => url)].map((url) => new URL(url).host)
     const ledger = await openLedger(direct.replace(`${last}`, `${others.join()},${last}`))
+    const before = await sessionsOf(direct, 'watch')
     for (const relay of relays) relay.vanish()
-    await expect.poll(() => isAdded(ledger), { timeout: 40_000 }).toBe(true)
+    const renewed = () => sessionsOf(direct, 'watch').then((found) => found.some((pid) => !before.includes(pid)))
+    await expect.poll(renewed, { timeout: 40_000, interval: 100 }).toBe(true)
+    await ledger.step(add('after'))
     await ledger.close()
     for (const relay of relays) relay.close()
+  })
+
+  it('a connection that is lost is made anew to the server that the watch uses, and not to the one before', async () => {
+    const direct = await createDatabase(server)
+    const relay = await openRelay(direct)
+    const [first, last] = [relay.url, direct].map((url) => new URL(url).host)
+    const ledger = await openLedger(direct.replace(`${last}`, `${first},${last}`))
+    const renewed = Promise.withResolvers<void>()
+    changeStatements(
+      (sql) => sql,
+      (sql) => sql.startsWith('listen') && renewed.resolve(),
+    )
+    relay.refuse(true)
+    await renewed.promise
+    const before = relay.refusals
+    await ledger.step(add('after'))
+    expect(await ledger.read((tx) => tx.task.list({}, 9))).toHaveLength(1)
+    expect(relay.refusals).toBe(before)
+    await ledger.close()
+    relay.close()
+  })
+
+  it('nothing is read from or committed on a server that is not the one in use, though it answers: new connections are made', async () => {
+    const url = await createDatabase(server)
+    const ledger = await openLedger(url)
+    const previous = await sessionsOf(url, 'writer', 'reader')
+    expect(previous).toHaveLength(2)
+    changeStatements((sql, _parameters, { processId }) =>
+      previous.includes(processId as number) ? sql.replace(currentTimeline, `'another'`) : sql,
+    )
+    await ledger.step(add('after'))
+    expect(await ledger.read((tx) => tx.task.list({}, 9))).toHaveLength(1)
+    const remaining = () =>
+      sessionsOf(url, 'writer', 'reader').then((found) => previous.filter((pid) => found.includes(pid)))
+    await expect.poll(remaining).toEqual([])
+    await ledger.close()
   })
 
   it('reads are repeated while no server can be reached, and refused after ten seconds', async () => {
@@ -564,10 +610,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     await read()
     relay.silenceAt('repeatable read')
     const underWay = refusalOf(read(), 'LEDGER_NEWER')
-    const admin = new pg.Client({ connectionString: url })
-    await admin.connect()
-    await admin.query('update ledger_version set version = version + 1, usable_from = version + 1')
-    await admin.end()
+    await query({ url }, 'update ledger_version set version = version + 1, usable_from = version + 1')
     const reason = await refusalOf(ledger.step(add('late')), 'LEDGER_NEWER')
     expect(await underWay).toBe(reason)
     expect(await refusalOf(read(), 'LEDGER_NEWER')).toBe(reason)
@@ -601,9 +644,8 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     const [one, other] = ledgers as [Ledger, Ledger]
     await one.register('instance-1')
     expect(await other.isAlive('instance-1')).toBe('alive')
-    const admin = new pg.Client({ connectionString: url })
-    await admin.connect()
-    await admin.query(
+    await query(
+      { url },
       `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objsubid = 2
         and database = (select oid from pg_database where datname = current_database())`,
     )
@@ -620,7 +662,6 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     expect(seen).not.toContain('dead')
     one.unregister('instance-1')
     await expect.poll(() => other.isAlive('instance-1'), { interval: 100 }).toBe('dead')
-    await admin.end()
     await close()
   })
 })

@@ -11,7 +11,7 @@ import { crashExecutors } from '../crash/executors.ts'
 import { violations } from '../crash/invariants.ts'
 import { violationsIn } from '../ledger/check/violations-in.ts'
 import { startPool } from './pool.ts'
-import { startReplicated, type TestServer } from './server.ts'
+import { query, startReplicated, type TestServer } from './server.ts'
 
 const isOffered = process.env['ERRAND_CHAOS_SECONDS'] !== undefined && process.env['ERRAND_PG_URL'] === undefined
 
@@ -37,14 +37,6 @@ async function replicated(options: { synchronous: boolean }): Promise<{
       await query(standby, 'select pg_promote()')
     },
   }
-}
-
-async function query(server: TestServer, sql: string): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: server.url })
-  await client.connect()
-  const { rows } = await client.query(sql)
-  await client.end()
-  return rows
 }
 
 /** The standby receives nothing more. */

@@ -55,14 +55,20 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   return undefined
 }
 
+/** Sends a statement by a session of its own. */
+export async function query({ url }: { url: string }, sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query(sql)
+  await client.end()
+  return rows
+}
+
 /** The URL of a new database with a name of its own: empty, or a copy of another one, which no session may use meanwhile. */
 export async function createDatabase(server: TestServer, copied?: string): Promise<string> {
   const template = copied === undefined ? '' : ` template ${new URL(copied).pathname.slice(1)}`
   const name = `errand_test_${process.pid}_${Math.random().toString(36).slice(2, 10)}`
-  const client = new pg.Client({ connectionString: server.url })
-  await client.connect()
-  await client.query(`create database ${name}${template}`)
-  await client.end()
+  await query(server, `create database ${name}${template}`)
   const url = new URL(server.url)
   url.pathname = `/${name}`
   return url.href
@@ -238,11 +244,8 @@ export async function startReplicated({
   await copyServer(primary, place)
   const standby = await launched(programs, place, { listen_addresses: '127.0.0.1', hot_standby: 'on' })
   if (synchronous) {
-    const client = new pg.Client({ connectionString: primary.url })
-    await client.connect()
-    await client.query(`alter system set synchronous_standby_names = '*'`)
-    await client.query('select pg_reload_conf()')
-    await client.end()
+    await query(primary, `alter system set synchronous_standby_names = '*'`)
+    await query(primary, 'select pg_reload_conf()')
   }
   return { primary, standby }
 }
