@@ -1,9 +1,9 @@
-// How the tests run. The suite needs nothing but `npm ci`: the global setup builds dist when it is older than src. There is one
-// process per core, and the files that it is given share it with its modules: to load these anew for every file takes as long as
+// How the tests run. The suite needs nothing but `npm ci`: the global setup builds dist when it is older than src. Each of the few
+// processes runs many files, which share it with its modules: to load these anew for every file takes as long as
 // many a file. So a test puts back what it changes of its process, watches modules with `vi.spyOn` and replaces none
 // (test/house.test.ts), and anything else that only one process can stand goes into a process of its own.
 
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
@@ -49,8 +49,8 @@ export default defineConfig({
       NODE_COMPILE_CACHE: pathOf('node_modules/.cache/compiled-for-tests'),
     },
     globalSetup: ['scripts/build.ts'],
-    // Left to itself vitest keeps one core free, which of two is half.
-    maxWorkers: '100%',
+    // Many tests wait for processes, servers and the disk: with one process per core, a quarter of the time of the cores would pass unused.
+    maxWorkers: availableParallelism() + 1,
     isolate: false,
     sequence: { sequencer: LongestFirst },
     // For the spies of a test that failed before it could put them back.

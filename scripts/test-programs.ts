@@ -1,14 +1,14 @@
 // Bundles the programs that tests start as processes of their own. As they are written, each start reads and strips some two hundred modules,
 // which is more than half of its work, and a process that is killed keeps nothing of it for the next. The bundle is the same code.
 
-import { dirname, join, relative } from 'node:path'
+import { dirname, isAbsolute, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
 import { bundling } from './bundle.ts'
 
 const root = join(import.meta.dirname, '..')
 
-/** Not in dist, which is what is published. From here too, packages are those of node_modules. */
+/** Not in dist, which is what is published. */
 export const programsFolder = join(root, 'node_modules/.cache/test-programs')
 
 /** Paths in test, without their ending. */
@@ -44,6 +44,8 @@ const keepPlaces: Plugin = {
   transform: {
     filter: { code: /\bimport\.meta\.(?:url|dirname|filename)\b/ },
     handler(code, id) {
+      // A module of rolldown itself.
+      if (!isAbsolute(id)) return code
       const places: Record<string, string> = { url: pathToFileURL(id).href, dirname: dirname(id), filename: id }
       return code.replace(/\bimport\.meta\.(url|dirname|filename)\b/g, (_, place: string) =>
         JSON.stringify(places[place]),
@@ -55,6 +57,8 @@ const keepPlaces: Plugin = {
 export async function bundleTestPrograms(): Promise<void> {
   const build = await rolldown({
     ...bundling,
+    // Packages too, for the same reason: read as files, they are a third of what is left. These have files beside their code.
+    external: /^(?:better-sqlite3|pg|@electric-sql\/pglite|playwright-core)(?:\/|$)/,
     input: Object.fromEntries(testPrograms.map((name) => [name, join(root, 'test', `${name}.ts`)])),
     plugins: [keepPlaces],
     // Every module of a program is evaluated, as without the bundle.
