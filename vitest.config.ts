@@ -14,14 +14,21 @@ const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 
 /** What runs longest, most of it in one test each. */
 const longest = [
-  'test/docs-blocks.test.ts',
   'test/agent/kill.test.ts',
   'test/engine/two-engines.test.ts',
-  'test/ledger/postgres.test.ts',
-  'test/engine/model.test.ts',
-  'test/page/browser/page.test.ts',
-  'test/page/browser/page-at-work.test.ts',
+  'test/runs/divergence-edits.test.ts',
+  'test/postgres/contract.test.ts',
+  'test/postgres/beside.test.ts',
   'test/page/browser/task-page.test.ts',
+  'test/docs-blocks.test.ts',
+  'test/page/browser/page.test.ts',
+  'test/ledger/postgres.test.ts',
+  'test/agent/team-kill.test.ts',
+  'test/packaging/guides.test.ts',
+  'test/postgres/copy.test.ts',
+  'test/page/browser/needs-you.test.ts',
+  'test/engine/model.test.ts',
+  'test/page/browser/page-at-work.test.ts',
 ].map(pathOf)
 
 /** They begin first: where no run has left its times vitest goes by size, and the last of these would keep one core busy alone. */
@@ -56,7 +63,7 @@ export default defineConfig({
     // For the spies of a test that failed before it could put them back.
     restoreMocks: true,
     // A test that hangs fails; one that is slow beside busy processes does not.
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
     coverage: {
