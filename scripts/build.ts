@@ -40,20 +40,23 @@ function timesIn(folder: string): number[] {
 
 /** When the file was made; 0 if it is not there. */
 function timeOf(file: string): number {
-  return statSync(join(dist, file), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
 /** Builds the declarations if they are older than their source. */
 export async function freshTypes(): Promise<void> {
-  if (newestFileIn(source) > timeOf('index.d.ts')) await buildTypes()
+  if (newestFileIn(source) > timeOf(join(dist, 'index.d.ts'))) await buildTypes()
 }
 
 /** A vitest global setup: builds what is older than its source. The declarations are left to the tests that read them. */
 export async function setup(): Promise<void> {
-  if (newestFileIn(source) > timeOf('bin.js')) await buildCode()
+  if (newestFileIn(source) > timeOf(join(dist, 'bin.js'))) await buildCode()
   if (newestFileIn(page.source) > newestFileIn(page.built)) await buildPage()
   const sourcesOfPrograms = [source, join(root, 'test'), import.meta.dirname]
-  if (Math.max(...sourcesOfPrograms.map(newestFileIn)) > newestFileIn(programsFolder)) {
+  // Written when npm has changed a package.
+  const packages = join(root, 'node_modules/.package-lock.json')
+  const changed = Math.max(...sourcesOfPrograms.map(newestFileIn), timeOf(packages))
+  if (changed > newestFileIn(programsFolder)) {
     rmSync(programsFolder, { recursive: true, force: true })
     await bundleTestPrograms()
   }

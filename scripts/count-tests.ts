@@ -1,7 +1,7 @@
 // Prints the numbers of passed and failed tests of vitest's JSON report on one line. A test file that could not be loaded counts as
 // one failure, and so does a missing report.
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 
 interface Report {
   numPassedTests: number
@@ -10,7 +10,7 @@ interface Report {
 }
 
 function readReport(file: string | undefined): Report | undefined {
-  const text = file ? readFileSync(file, 'utf8') : ''
+  const text = file && existsSync(file) ? readFileSync(file, 'utf8') : ''
   return text === '' ? undefined : (JSON.parse(text) as Report)
 }
 

@@ -227,7 +227,7 @@ describe('an open ledger file', () => {
 
 describe('opening a ledger file twice in one process', () => {
   const onLinux = it.runIf(process.platform === 'linux')
-  /** The locks of this process on a file: their kinds and ranges. Files on other file systems may have the same number. */
+  /** The locks of this process on a file: their kinds and ranges. Files on other file systems may have the same inode number. */
   const locksOn = (file: string) =>
     readFileSync('/proc/locks', 'utf8')
       .split('\n')

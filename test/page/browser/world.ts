@@ -160,19 +160,11 @@ export async function violations(page: Page, rules?: readonly string[]): Promise
 /** Those of axe's rules that depend on colours and run by default. */
 const rulesOfColours = ['color-contrast', 'link-in-text-block']
 
-/** The faults that axe finds in a view, on a desk and on a phone, in both themes: these have the same elements in other colours. */
-export async function violationsInEveryLook(page: Page): Promise<string[]> {
-  const found: string[] = []
-  const before = page.viewportSize()
-  for (const width of [1280, 390]) {
-    await page.setViewportSize({ width, height: 800 })
-    for (const [colorScheme, rules] of [['light'], ['dark', rulesOfColours]] as const) {
-      await page.emulateMedia({ colorScheme })
-      const faults = await violations(page, rules)
-      found.push(...faults.map((fault) => `${colorScheme}, ${width} pixels wide: ${fault}`))
-    }
-  }
+/** The faults that axe finds in a view in both themes: these have the same elements in other colours. */
+export async function violationsInBothThemes(page: Page): Promise<string[]> {
+  const found = await violations(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const inDark = await violations(page, rulesOfColours)
   await page.emulateMedia({ colorScheme: 'light' })
-  if (before !== null) await page.setViewportSize(before)
-  return found
+  return [...found, ...inDark.map((fault) => `in the dark theme, ${fault}`)]
 }

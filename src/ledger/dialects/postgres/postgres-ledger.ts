@@ -127,7 +127,10 @@ export class PostgresLedger implements Ledger, GroupRunner {
     return () => this.#observers.remove(observer)
   }
 
-  /** Nothing more is written or read: what was acknowledged is not there any more, or the ledger has become one of a newer version. */
+  /**
+   * Nothing more is written, nor read from a server: what was acknowledged is not there any more, or the ledger has become one of a newer
+   * version.
+   */
   fail(error: ErrandError): void {
     if (this.#failure !== undefined) return
     this.#failure = error

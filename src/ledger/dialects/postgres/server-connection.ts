@@ -171,8 +171,9 @@ export class ServerConnection implements PostgresClient {
         this.#client = client
         return
       } catch (error) {
-        if (this.#dropped !== dropped) throw error
-        refusals.push(unreachable(error, `${host.host}:${host.port}`, name))
+        const refusal = unreachable(error, `${host.host}:${host.port}`, name)
+        if (this.#dropped !== dropped) throw refusal
+        refusals.push(refusal)
       }
     }
     const [refusal] = refusals as [ErrandError]

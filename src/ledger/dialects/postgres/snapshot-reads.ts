@@ -88,6 +88,7 @@ export class SnapshotReads {
         }
       }
     }
+    this.#underWay = []
     this.#running = undefined
   }
 

@@ -1,5 +1,5 @@
-// Creates the schema of a new ledger. The migrations alter their tables again and again, which takes five times as long as to create what
-// they leave in the end. So they run for the first new ledger of a process only; later ones get what these made.
+// Creates the schema of a new ledger. The migrations alter their tables again and again, which takes five times as long as to create the tables
+// that they leave in the end. So the migrations run for the first new ledger of a process only; later ledgers get a copy of its schema.
 import { migrationTexts } from '../../migrations/migrations.ts'
 import type { Connection } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
