@@ -6,12 +6,12 @@ import type { Op } from '../../ledger.ts'
 import { applicationId, ledgerVersion, unfinishedCopyId } from '../../migrations/migrations.ts'
 import type { LedgerSnapshot, StoredRow, TableShape } from '../../snapshot.ts'
 import { type Connection, connect, isBusy, sqliteCode, unavailable } from './connection.ts'
-import { createSchema } from './create-schema.ts'
 import { sqliteDialect } from './dialect.ts'
 import { FileSnapshot, runToEnd } from './file-snapshot.ts'
 import { createInstanceLocks } from './instance-lock.ts'
 import { prepareFile } from './open-file.ts'
 import { putInPlace, requireUnused, taken } from './replace-file.ts'
+import { schemaTexts } from './schema-texts.ts'
 import { ledgerTriggers, triggersOf } from './table-shapes.ts'
 
 const busyTimeoutMs = 5_000
@@ -90,7 +90,7 @@ function prepare(connection: Connection, file: string): boolean {
   connection.pragma('foreign_keys = off')
   connection.pragma('synchronous = normal')
   connection.execute('begin immediate')
-  if (!isContinued) createSchema(connection)
+  if (!isContinued) for (const text of schemaTexts(0)) connection.execute(text)
   for (const { name } of triggersOf(connection)) connection.execute(`drop trigger "${name}"`)
   connection.pragma(`application_id = ${unfinishedCopyId}`)
   connection.pragma(`user_version = ${ledgerVersion}`)

@@ -7,16 +7,14 @@ import { ErrandError } from '../../../core/errors.ts'
 import {
   applicationId,
   ledgerVersion,
-  migrationTexts,
   requireKnownVersion,
   unfinishedCopy,
   unfinishedCopyId,
 } from '../../migrations/migrations.ts'
 import { type Connection, connect, isBusy, unavailable } from './connection.ts'
-import { createSchema } from './create-schema.ts'
-import { sqliteDialect } from './dialect.ts'
 import { requireOwnSchema } from './own-schema.ts'
 import { quickCheck } from './quick-check.ts'
+import { schemaTexts } from './schema-texts.ts'
 
 /** Waiting for a lock blocks the event loop, so it is short; longer waits are repeated asynchronously. */
 export const busyTimeoutMs = 50
@@ -203,8 +201,7 @@ function migrate(connection: Connection, path: string): void {
   try {
     const version = Number(connection.pragma('user_version'))
     refuseForeign(connection, path)
-    if (version === 0) createSchema(connection)
-    else for (const text of migrationTexts(sqliteDialect, version)) connection.execute(text)
+    for (const text of schemaTexts(version)) connection.execute(text)
     connection.pragma(`application_id = ${applicationId}`)
     connection.pragma(`user_version = ${ledgerVersion}`)
     connection.execute('commit')

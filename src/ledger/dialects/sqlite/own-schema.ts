@@ -3,20 +3,15 @@
 
 import { ErrandError } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/sha256.ts'
-import { ledgerVersion, migrationTexts } from '../../migrations/migrations.ts'
+import { ledgerVersion } from '../../migrations/migrations.ts'
 import { type Connection, connect } from './connection.ts'
-import { sqliteDialect } from './dialect.ts'
+import { currentSchemaDigest } from './current-schema.ts'
+import { schemaTexts } from './schema-texts.ts'
 
 /** The names of the parts of a schema for people, with the texts that made each: `trigger "t"` → `create trigger …`. */
 type Parts = Map<string, string>
 
-/**
- * The digest of the schema that all migrations make. A file that has it is ours without a comparison: to compare, the migrations are
- * compiled and run, which takes longer than all the rest of opening a ledger. A test compares the digest with the migrations.
- */
-export const currentSchemaDigest = '7260a7119fb736ab03bcd55ead67635e3a3ace5bf8648246716e9dfc6ed0963a'
-
-/** Compiled and run once for all ledgers of a process. */
+/** By version. Made once for all ledgers of a process. */
 const madeByMigrations = new Map<number, Parts>()
 
 /**
@@ -28,6 +23,7 @@ export function requireOwnSchema(connection: Connection, path: string): void {
   const found = partsOf(connection)
   // Created, but not migrated yet; a newer version is refused by the migration.
   if (found.size === 0 || version > ledgerVersion) return
+  // Without a comparison, for which a schema is made: that takes longer than all the rest of opening a ledger.
   if (version === ledgerVersion && digestOf(found) === currentSchemaDigest) return
   const expected = expectedParts(version)
   const differs = [
@@ -51,7 +47,7 @@ function expectedParts(version: number): Parts {
   if (parts === undefined) {
     const connection = connect(':memory:', { busyTimeoutMs: 0 })
     try {
-      for (const text of migrationTexts(sqliteDialect, 0, version)) connection.execute(text)
+      for (const text of schemaTexts(0, version)) connection.execute(text)
       parts = partsOf(connection)
     } finally {
       connection.close()

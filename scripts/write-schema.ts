@@ -1,0 +1,51 @@
+// Writes src/ledger/dialects/sqlite/current-schema.ts: what the migrations make of an empty database. To be run after a migration was added.
+
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Connection, connect } from '../src/ledger/dialects/sqlite/connection.ts'
+import { sqliteDialect } from '../src/ledger/dialects/sqlite/dialect.ts'
+import { isOwnTable, schemaDigest } from '../src/ledger/dialects/sqlite/own-schema.ts'
+import { ledgerVersion, migrationTexts } from '../src/ledger/migrations/migrations.ts'
+
+const root = join(import.meta.dirname, '..')
+
+/** The statements that make the schema of a database, and the few rows that its migrations have added. */
+function textsOf(connection: Connection): string[] {
+  const select = <T>(sql: string) => connection.run({ sql, parameters: [], want: 'rows' }) as T[]
+  const parts = select<{ type: string; name: string; sql: string }>(
+    'select type, name, sql from sqlite_schema where sql is not null order by rowid',
+  )
+  const own = parts.filter(({ name }) => !name.startsWith('sqlite_') && !isOwnTable(name))
+  const rows = own.flatMap(({ type, name, sql }) => {
+    if (type !== 'table' || /^create virtual/i.test(sql)) return []
+    const values = select<{ name: string }>(`select name from pragma_table_info('${name}')`).map(
+      (column) => `quote("${column.name}")`,
+    )
+    return select<{ sql: string }>(
+      `select 'insert into "${name}" values (' || ${values.join(" || ',' || ")} || ')' as sql from "${name}"`,
+    )
+  })
+  // Only ANALYZE makes the table of its statistics.
+  const analyzed = parts.some(({ name }) => name === 'sqlite_stat1')
+    ? ['analyze setting', 'delete from sqlite_stat1']
+    : []
+  return [...own.map(({ sql }) => sql), ...rows.map(({ sql }) => sql), ...analyzed]
+}
+
+const connection = connect(':memory:', { busyTimeoutMs: 0 })
+for (const text of migrationTexts(sqliteDialect, 0)) connection.execute(text)
+const file = join(root, 'src/ledger/dialects/sqlite/current-schema.ts')
+writeFileSync(
+  file,
+  `// The schema that all ${ledgerVersion} migrations make, written by "npm run schema". A test compares it with them.
+
+/** The statements that make it in an empty database, with the rows that the migrations add. */
+export const currentSchema: readonly string[] = ${JSON.stringify(textsOf(connection))}
+
+/** The digest by which a ledger file with this schema is recognized. */
+export const currentSchemaDigest = '${schemaDigest(connection)}'
+`,
+)
+connection.close()
+execFileSync(join(root, 'node_modules/.bin/biome'), ['check', '--write', file], { stdio: 'inherit' })
