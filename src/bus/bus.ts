@@ -478,8 +478,10 @@ async function* chunksOf({ ability, input, context }: Prepared): AsyncGenerator<
 
 /** Models pass the arguments of a tool as an object; an ability that takes a text cannot be a tool. */
 function isToolFor(ability: Ability, caller: Caller): boolean {
+  if (!ability.models || ability.isStream || mayCall(ability, caller) !== true) return false
+  // Last, because the JSON form of a schema is made when it is first read.
   const { type = 'object' } = ability.inputSchema
-  return ability.models && !ability.isStream && type === 'object' && mayCall(ability, caller) === true
+  return type === 'object'
 }
 
 function toText(output: unknown, abilityId: string): string {

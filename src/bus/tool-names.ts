@@ -1,5 +1,6 @@
 // Abilities as the tools of a model. Tool names allow no colons, so a table maps tool names to ids and back. A tool name is never
 // parsed, because two ids may be equal once their colons are replaced.
+import { once } from '../core/once.ts'
 import { sha256 } from '../core/sha256.ts'
 import type { Ability } from './ability.ts'
 import type { JsonSchema } from './json-schema.ts'
@@ -13,7 +14,7 @@ export interface ToolDefinition {
 /** A one-to-one mapping between the names of tools and the ids of abilities. */
 export interface ToolTable {
   /** Sorted by ability id. */
-  definitions: ToolDefinition[]
+  readonly definitions: ToolDefinition[]
   /** Undefined for an unknown name. */
   abilityOf(toolName: string): string | undefined
   /** Undefined for an unknown ability. */
@@ -40,8 +41,12 @@ export function toolTable(
     reserved,
   )
   const ids = new Map(Array.from(names, ([id, name]) => [name, id]))
+  const definitions = once(() => sorted.map((ability) => toolDefinition(names.get(ability.id) as string, ability)))
   return {
-    definitions: sorted.map((ability) => toolDefinition(names.get(ability.id) as string, ability)),
+    // Made when it is read: a table that only translates names needs no schemas.
+    get definitions() {
+      return definitions()
+    },
     abilityOf: (toolName) => ids.get(toolName),
     nameOf: (abilityId) => names.get(abilityId),
   }
