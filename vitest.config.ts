@@ -56,7 +56,7 @@ export default defineConfig({
       NODE_COMPILE_CACHE: pathOf('node_modules/.cache/compiled-for-tests'),
     },
     globalSetup: ['scripts/build.ts'],
-    // Many tests wait for processes, servers and the disk: with one process per core, a quarter of the time of the cores would pass unused.
+    // Many tests wait for processes, servers and the disk. One process more than there are cores uses that time.
     maxWorkers: availableParallelism() + 1,
     isolate: false,
     sequence: { sequencer: LongestFirst },

@@ -7,10 +7,10 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
-import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { parse } from 'yaml'
-import { createDatabase, type TestServer, testServer } from '../postgres/server.ts'
+import { adminOf } from '../postgres/life.ts'
+import { createDatabase, query, type TestServer, testServer } from '../postgres/server.ts'
 
 const root = join(import.meta.dirname, '../..')
 const folder = join(root, 'examples/cluster')
@@ -28,10 +28,7 @@ const { services } = parse(readFileSync(join(folder, 'compose.yaml'), 'utf8'), {
 
 /** The roles of a cluster are those of all databases of a server. */
 async function createRoles(database: URL): Promise<void> {
-  const client = new pg.Client({ connectionString: server.url })
-  await client.connect()
-  await client.query('drop role if exists errand_owner, errand_engine')
-  await client.end()
+  await query(server, 'drop role if exists errand_owner, errand_engine')
   execFileSync('sh', [join(folder, 'roles.sh')], {
     env: {
       PATH: process.env['PATH'],
@@ -126,9 +123,7 @@ describe.skipIf(server === undefined)('the example of a cluster', () => {
     )
     expect(await json(reply[0])).toMatchObject({ tasks: [{ name: 'Invitations' }] })
 
-    const client = new pg.Client({ connectionString: database.href })
-    await client.connect()
-    onTestFinished(() => client.end())
+    const client = await adminOf(database.href)
     const calls = `select params::jsonb ->> 'to' as name, status from errand.call where kind = 'call' order by seq`
     await expect
       .poll(async () => (await client.query('select status from errand.task')).rows)

@@ -1,10 +1,9 @@
 // The check of a whole ledger on a PostgreSQL server: the same rules find the same faults, and nothing in a sound ledger.
-import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { checkLedger, ledgerRules } from '../../src/ledger/check/check-ledger.ts'
 import { type Fault, faults } from '../ledger/check/faults.ts'
 import { openRichLedger } from '../ledger/check/rich-ledger.ts'
-import { createDatabase, type TestServer, testServer } from './server.ts'
+import { createDatabase, type TestServer, testServer, withClient } from './server.ts'
 
 const server = (await testServer()) as TestServer
 
@@ -20,12 +19,11 @@ function rounds(): Fault[][] {
 }
 
 async function plant(url: string, round: readonly Fault[]): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  // Neither triggers nor foreign keys are checked.
-  await client.query('set session_replication_role = replica')
-  for (const { plant: given } of round) await client.query(typeof given === 'string' ? given : given.postgres)
-  await client.end()
+  await withClient(url, async (client) => {
+    // Neither triggers nor foreign keys are checked.
+    await client.query('set session_replication_role = replica')
+    for (const { plant: given } of round) await client.query(typeof given === 'string' ? given : given.postgres)
+  })
 }
 
 describe('The check of a ledger on a server', () => {

@@ -7,7 +7,8 @@ import { ServerConnection } from '../../src/ledger/dialects/postgres/server-conn
 import { ledgerFile, openEngine } from '../engine/world.ts'
 import { executors, fillLedger, rowsOfFile, rowsOfServer } from '../ledger/copy/filled-ledger.ts'
 import { copyUntil } from '../ledger/copy/killed-copy.ts'
-import { createDatabase, type TestServer, testServer, withSchema } from './server.ts'
+import { adminOf } from './life.ts'
+import { createDatabase, query, type TestServer, testServer, withSchema } from './server.ts'
 
 const server = (await testServer()) as TestServer
 
@@ -16,9 +17,9 @@ const tasks = Number(process.env['ERRAND_COPIED_TASKS'] ?? 2_500)
 
 /** Constraints, triggers and indexes of a ledger, in words. */
 async function guardsOf(url: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  const { rows } = await client.query<{ text: string }>(`
+  const rows = (await query(
+    { url },
+    `
     select conrelid::regclass || ' ' || pg_get_constraintdef(oid) || convalidated::text as text
       from pg_constraint where connamespace = current_schema()::regnamespace
     union all select pg_get_triggerdef(t.oid) || t.tgenabled::text from pg_trigger t join pg_class c on c.oid = t.tgrelid
@@ -26,8 +27,8 @@ async function guardsOf(url: string): Promise<string[]> {
     union all select indexdef from pg_indexes where schemaname = current_schema()
     union all select table_name || '.' || column_name || ' ' || data_type from information_schema.columns
       where table_schema = current_schema()
-    order by 1`)
-  await client.end()
+    order by 1`,
+  )) as Array<{ text: string }>
   return rows.map(({ text }) => text)
 }
 
@@ -98,11 +99,11 @@ describe.skipIf(server === undefined)('a copy between a file and a server', () =
   it('is not made of a row that refers to a missing one', async () => {
     const url = await createDatabase(server)
     await fillLedger(url, { tasks: 3 })
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    await client.query('alter table message disable trigger all; alter table event disable trigger all')
-    await client.query(`update event set task_id = 'task-gone' where seq = 1`)
-    await client.end()
+    await query(
+      { url },
+      `alter table message disable trigger all; alter table event disable trigger all;
+      update event set task_id = 'task-gone' where seq = 1`,
+    )
     for (const target of [await createDatabase(server), ledgerFile()]) {
       await expect(copyLedger(url, target)).rejects.toMatchObject({ code: 'LEDGER_CORRUPT' })
     }
@@ -120,18 +121,16 @@ describe.skipIf(server === undefined)('a copy between a file and a server', () =
     const from = ledgerFile()
     await fillLedger(from, { tasks: 3 })
     const url = await createDatabase(server)
-    const query = ServerConnection.prototype.query
+    const send = ServerConnection.prototype.query
     vi.spyOn(ServerConnection.prototype, 'query').mockImplementation(function (
       this: ServerConnection,
       sql,
       parameters,
     ) {
-      return query.call(this, sql.startsWith('begin isolation level') ? 'a planted fault' : sql, parameters)
+      return send.call(this, sql.startsWith('begin isolation level') ? 'a planted fault' : sql, parameters)
     })
     await expect(copyLedger(from, url)).rejects.toThrow('syntax error')
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    onTestFinished(() => client.end())
+    const client = await adminOf(url)
     const sessions = `select application_name from pg_stat_activity where datname = current_database() and application_name like 'errand %'`
     await expect.poll(async () => (await client.query(sessions)).rows).toEqual([])
   })

@@ -1,26 +1,15 @@
 // How a ledger on a PostgreSQL server is created, migrated and refused.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import pg from 'pg'
 import { describe, expect, it, vi } from 'vitest'
 import { type Clock, steadyClock } from '../../src/core/clock.ts'
 import { ledgerVersion, usableFrom } from '../../src/ledger/migrations/migrations.ts'
 import { openLedger, taskRow } from '../../src/testing/index.ts'
 import { programOf } from '../programs.ts'
-import { createDatabase, type TestServer, testServer, withSchema } from './server.ts'
+import { createDatabase, type TestServer, testServer, withClient, withSchema } from './server.ts'
 
 const server = (await testServer()) as TestServer
 const opener = programOf(import.meta.dirname, 'opening-process.ts')
-
-async function withClient<R>(url: string, use: (client: pg.Client) => Promise<R>): Promise<R> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return await use(client)
-  } finally {
-    await client.end()
-  }
-}
 
 /** A new role that may log in, and the URL of a database for it. */
 async function createRole(url: string): Promise<{ role: string; asRole: string }> {

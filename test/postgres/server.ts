@@ -57,11 +57,18 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
 
 /** Sends a statement by a session of its own. */
 export async function query({ url }: { url: string }, sql: string): Promise<unknown[]> {
+  return await withClient(url, async (client) => (await client.query(sql)).rows as unknown[])
+}
+
+/** Opens a session for some statements, and ends it. */
+export async function withClient<R>(url: string, use: (client: pg.Client) => Promise<R>): Promise<R> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  const { rows } = await client.query(sql)
-  await client.end()
-  return rows
+  try {
+    return await use(client)
+  } finally {
+    await client.end()
+  }
 }
 
 /** The URL of a new database with a name of its own: empty, or a copy of another one, which no session may use meanwhile. */
