@@ -25,7 +25,7 @@ interface GuardedRun {
   readonly ended: ErrandError | undefined
   /** Amount of work in flight; held calls do not count. */
   readonly inFlight: number
-  isWaiting(): boolean
+  readonly isWaiting: boolean
 }
 
 interface HeldCall {
@@ -144,6 +144,6 @@ export class DivergenceGuard {
     }
     // An open wait ends the run as soon as nothing is in flight; a waiting call is in flight, and would keep the run
     // open.
-    return this.#run.inFlight > waiting.size || (waiting.size === 0 && this.#run.isWaiting())
+    return this.#run.inFlight > waiting.size || (waiting.size === 0 && this.#run.isWaiting)
   }
 }

@@ -28,6 +28,13 @@ export interface RunHost extends EngineHost {
   timerSet(): void
 }
 
+/** What a run waits for: answers, other tasks, times. */
+export interface WaitsOfRun {
+  readonly isWaiting: boolean
+  /** Called when nothing of the run is in flight. */
+  whenIdle(): void
+}
+
 /** Delay before the ledger is read again after a failure: the first, and the maximum. */
 const pauseMs = 200
 const maxPauseMs = 5_000
@@ -43,10 +50,11 @@ export class RunCore {
   #journal: RunJournal | undefined
   /** The run has journal entries, new or loaded: its end must check for open ones. */
   journaled = false
-  /** Called when nothing of the run is in flight. */
-  onIdle: () => void = () => {}
-  /** Whether the run waits for an answer, for other tasks or for a time. */
-  isWaiting: () => boolean = () => false
+  /**
+   * What the run waits for; RunWaits sets it. With closures in its place, an ended run outlives all minor garbage collections (measured with
+   * V8 13.6), and that of ten thousand runs adds up before a major one.
+   */
+  waits: WaitsOfRun | undefined
   /** Rejects the pending requests of the executor. */
   readonly #pending = new Set<(reason: ErrandError) => void>()
   readonly #end: RunEnd
@@ -98,6 +106,10 @@ export class RunCore {
     return this.#inFlight === 0 && !this.hasEnded
   }
 
+  get isWaiting(): boolean {
+    return this.waits?.isWaiting ?? false
+  }
+
   get inFlight(): number {
     return this.#inFlight
   }
@@ -134,7 +146,7 @@ export class RunCore {
     } finally {
       this.#inFlight--
       this.divergence.settled()
-      this.onIdle()
+      this.waits?.whenIdle()
     }
   }
 

@@ -21,7 +21,7 @@ import { suspend } from '../steps/suspend.ts'
 import { beginWait, takeWait, type WaitState } from '../steps/wait.ts'
 import type { EntryDescription } from './call-scope.ts'
 import { awaitedIds, checkDuration, checkOptions } from './run-arguments.ts'
-import { isRunOver, type RunCore } from './run-core.ts'
+import { isRunOver, type RunCore, type WaitsOfRun } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
 
 interface PendingWait {
@@ -33,7 +33,7 @@ interface PendingWait {
 /** Delay, in milliseconds, after which a failed suspension or a failed check of a wait is retried. */
 const againMs = 200
 
-export class RunWaits {
+export class RunWaits implements WaitsOfRun {
   readonly #core: RunCore
   readonly #output: RunOutput
   readonly #open = new Map<string, PendingWait>()
@@ -42,8 +42,11 @@ export class RunWaits {
   constructor(core: RunCore, output: RunOutput) {
     this.#core = core
     this.#output = output
-    core.onIdle = () => this.#checkQuiet()
-    core.isWaiting = () => this.#open.size > 0
+    core.waits = this
+  }
+
+  get isWaiting(): boolean {
+    return this.#open.size > 0
   }
 
   /** The run has ended: `RunCore.end` has rejected the pending requests. */
@@ -215,14 +218,14 @@ export class RunWaits {
   }
 
   /** A run is quiet when it waits and nothing of it is in flight. Checked after the executor has had its turn. */
-  #checkQuiet(): void {
+  whenIdle(): void {
     if (this.#isSuspending || !this.#isQuiet) return
     this.#isSuspending = true
     setImmediate(() => void this.#suspend())
   }
 
   get #isQuiet(): boolean {
-    return this.#open.size > 0 && this.#core.isIdle
+    return this.isWaiting && this.#core.isIdle
   }
 
   async #suspend(): Promise<void> {
@@ -237,7 +240,7 @@ export class RunWaits {
     } catch (error) {
       if (isRunOver(error)) return
       host.report(error, { ...ref, doing: 'suspend' })
-      host.clock.setTimeout(() => this.#checkQuiet(), againMs)
+      host.clock.setTimeout(() => this.whenIdle(), againMs)
     } finally {
       this.#isSuspending = false
     }
