@@ -419,8 +419,8 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   }
   readonly mail: Reads['mail'] & {
     insert(mail: Omit<MailRecord, 'seq'>): Op<number>
-    markRead(id: string, at: number): Op<void>
-    decide(id: string, verdict: 'approved' | 'rejected'): Op<void>
+    markRead(mail: Pick<MailRecord, 'id' | 'recipient'>, at: number): Op<void>
+    decide(requestId: string, verdict: 'approved' | 'rejected'): Op<void>
     /** Removes mail that was read before a time, except requests without an answer; so many at most. Returns the number. */
     forget(before: number, limit: number): Op<number>
   }

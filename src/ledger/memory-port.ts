@@ -74,8 +74,12 @@ export interface TypeCount {
 export interface MemoryReads {
   readonly branch: {
     get(name: string): Op<BranchRecord | undefined>
+    /** The same, for a step that creates a branch of this name if there is none: no other step does until it is committed. */
+    toCreate(name: string): Op<BranchRecord | undefined>
     /** The branch of a task itself, which is older than those of its agents. */
     ofTask(taskId: string): Op<BranchRecord | undefined>
+    /** The branches of a task and of its agents, by age: at most `limit` after the `seq`. */
+    allOfTask(taskId: string, limit: number, after: number): Op<BranchRecord[]>
     /** The branch and all above it, itself first, `main` last; empty for an unknown one. */
     lineage(name: string): Op<BranchRecord[]>
     /** By age: at most `limit` after the `seq`. */
@@ -180,6 +184,8 @@ export interface MemoryTx {
     /** The new row's seq. */
     insert(branch: Omit<BranchRecord, 'seq'>): Op<number>
     save(branch: Pick<BranchRecord, 'name' | 'status' | 'description' | 'updatedAt'>): Op<void>
+    /** Changes a branch of a task between active and merged. The step has read the task before. */
+    saveStatus(branch: Pick<BranchRecord, 'name' | 'taskId' | 'status' | 'updatedAt'>): Op<void>
   }
   readonly observation: MemoryReads['observation'] & {
     /** False if the id exists; nothing is written then. */

@@ -171,7 +171,11 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
       keep: verb('board_file', tx.mirror.keep),
       forget: tx.mirror.forget,
     },
-    branch: { insert: verb('branch', tx.branch.insert), save: verb('branch', tx.branch.save) },
+    branch: {
+      insert: verb('branch', tx.branch.insert),
+      save: verb('branch', tx.branch.save),
+      saveStatus: tx.branch.saveStatus,
+    },
     observation: { insert: verb('observation', tx.observation.insert), consume: tx.observation.consume },
     fact: {
       insert: verb('fact', tx.fact.insert),

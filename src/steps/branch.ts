@@ -82,6 +82,8 @@ export function* setBranchStatus(
   }
   if (branch.status === status) return branch
   const changed = { ...branch, status, updatedAt: at }
-  yield* tx.branch.save(changed)
+  // Whether a branch is archived is judged without a lock, so a step that changes it runs alone on a server.
+  const isShared = branch.taskId === null || branch.status === 'archived' || status === 'archived'
+  yield* isShared ? tx.branch.save(changed) : tx.branch.saveStatus(changed)
   return changed
 }

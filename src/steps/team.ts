@@ -112,15 +112,16 @@ function* branchName(tx: Reads, { id, name }: NamedTask): Op<string> {
   const slug = slugOf(name)
   const plain = slug === '' ? `task/${own}` : `task/${slug}`
   if (yield* isFreeName(tx, plain)) return plain
-  const isNumbered = slug !== '' && (yield* isFreeName(tx, `${plain}-${maxNumbered}`))
+  const isNumbered = slug !== '' && (yield* tx.branch.get(`${plain}-${maxNumbered}`)) === undefined
   for (let number = 2; isNumbered && number <= maxNumbered; number++) {
     if (yield* isFreeName(tx, `${plain}-${number}`)) return `${plain}-${number}`
   }
   return `task/${slug}-${own}`
 }
 
+/** A name that is taken stays taken, so it is read without a lock: tasks of one name do not wait for each other once all numbers are taken. */
 function* isFreeName(tx: Reads, name: string): Op<boolean> {
-  return (yield* tx.branch.get(name)) === undefined
+  return (yield* tx.branch.get(name)) === undefined && (yield* tx.branch.toCreate(name)) === undefined
 }
 
 function* freeName(tx: Reads, names: Iterable<string>): Op<string> {

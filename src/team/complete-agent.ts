@@ -132,7 +132,9 @@ function* mergeStint(
 /** Merges what was added to the branches of completed agents since, so that nothing is lost when the team is closed. */
 export function* mergeRemaining(tx: Tx, d: Deliberation, team: TeamRecord, trigger: string): Op<void> {
   const { taskId } = team
-  for (const { name: branch, agentId } of yield* everyRow((after, limit) => tx.branch.list({ taskId }, limit, after))) {
+  for (const { name: branch, agentId } of yield* everyRow((after, limit) =>
+    tx.branch.allOfTask(taskId, limit, after),
+  )) {
     if (agentId === null || !(yield* hasUnmerged(tx, branch))) continue
     yield* mergeIntoTeam(tx, d, team, { branch, agentId }, trigger)
   }

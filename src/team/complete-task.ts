@@ -175,7 +175,7 @@ function* markBranches(
   const own = yield* requireBranch(tx, branch)
   if (merged && own.status !== 'archived') yield* setBranchStatus(tx, own, 'merged', ctx)
   if (!archive) return
-  for (const each of yield* everyRow((after, limit) => tx.branch.list({ taskId }, limit, after))) {
+  for (const each of yield* everyRow((after, limit) => tx.branch.allOfTask(taskId, limit, after))) {
     yield* setBranchStatus(tx, each, 'archived', ctx)
   }
 }

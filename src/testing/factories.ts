@@ -1,4 +1,5 @@
 // Rows for tests of a ledger: each valid, with the given fields replaced.
+import type { MailRecord } from '../entities/board.ts'
 import type { DependencyRecord } from '../entities/dependency.ts'
 import type {
   BranchRecord,
@@ -135,6 +136,24 @@ export function branchRow(branch: Partial<BranchRecord> & { name: string }): Unn
     createdAt: someTime,
     updatedAt: someTime,
     ...branch,
+  }
+}
+
+/** An unread message from alice to bob. */
+export function mailRow(id: string, mail: Partial<MailRecord> = {}): Unnumbered<MailRecord> {
+  return {
+    id,
+    board: 'main',
+    sender: 'alice',
+    recipient: 'bob',
+    kind: 'message',
+    topic: '',
+    body: 'hello',
+    requestId: null,
+    verdict: null,
+    createdAt: someTime,
+    readAt: null,
+    ...mail,
   }
 }
 

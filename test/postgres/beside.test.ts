@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { numberRemaining } from '../../src/board/numbering.ts'
+import { readInbox } from '../../src/board/team/mail.ts'
 import { steadyClock } from '../../src/core/clock.ts'
 import { createEngine } from '../../src/create-engine.ts'
 import type { TaskRecord } from '../../src/entities/task.ts'
@@ -11,7 +12,9 @@ import { ServerConnection } from '../../src/ledger/dialects/postgres/server-conn
 import { currentTimeline } from '../../src/ledger/dialects/postgres/server-history.ts'
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
 import { claim } from '../../src/steps/claim.ts'
+import { openTeam } from '../../src/steps/team.ts'
 import { fireTimers } from '../../src/steps/timers.ts'
+import { mailRow } from '../../src/testing/factories.ts'
 import { callRow, eventRow, openLedger, taskRow } from '../../src/testing/index.ts'
 import { refusalOf } from '../engine/world.ts'
 import { whole } from '../steps/whole-row.ts'
@@ -140,8 +143,15 @@ async function openRelay(target: string): Promise<Relay> {
 
 type Change = (sql: string, parameters: readonly unknown[] | undefined, sender: ServerConnection) => string
 
-/** Changes what all connections of this process send, until the test ends. `look`: receives the statements and their rows. */
-function changeStatements(change: Change, look: (sql: string, rows: readonly unknown[]) => unknown = () => {}): void {
+/**
+ * Changes what all connections of this process send, until the test ends. `look`: receives the statements and their rows; `failed`: what the
+ * server refuses.
+ */
+function changeStatements(
+  change: Change,
+  look: (sql: string, rows: readonly unknown[]) => unknown = () => {},
+  failed: (error: { code?: string }) => unknown = () => {},
+): void {
   const send = ServerConnection.prototype.query
   const spy = vi.spyOn(ServerConnection.prototype, 'query').mockImplementation(function (
     this: ServerConnection,
@@ -151,7 +161,7 @@ function changeStatements(change: Change, look: (sql: string, rows: readonly unk
     const reply = send.call(this, change(sql, parameters, this), parameters)
     reply.then(
       ({ rows }) => look(sql, rows),
-      () => {},
+      (error: { code?: string }) => failed(error),
     )
     return reply
   })
@@ -391,6 +401,92 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     await close()
     const count = (type: string) => events.filter((event) => event.type === type).length
     return { fired: count('timer.fired'), released: count('task.released') }
+  }
+
+  const withoutKeys = (sql: string) =>
+    sql
+      .replace('select pg_advisory_xact_lock($1::int4, h)', 'select $1::int4')
+      .replace('pg_try_advisory_xact_lock($1::int4, h)', '$1::int4 is not null')
+
+  // Between the search for a name, or mail, and what is written, so that another engine does the same if it can.
+  const atLeisure = (sql: string) =>
+    sql
+      .replace(/^insert into "branch" .* returning "seq"/, '$&, pg_sleep(0.01)')
+      .replace(/ from "mail" where "board"/, ', pg_sleep(random() * 0.01)$&')
+
+  it('teams of tasks with one name have branches of different names, and no engine is refused one', async () => {
+    const { names, refusals } = await namedByFour(atLeisure)
+    expect(names).toEqual(expectedNames)
+    expect(refusals).toBe(0)
+  })
+
+  it('an engine is refused a name if names are not locked, and takes another one', async () => {
+    const { names, refusals } = await namedByFour((sql) => withoutKeys(atLeisure(sql)))
+    expect(new Set(names).size).toBe(names.length)
+    expect(refusals).toBeGreaterThan(0)
+  })
+
+  const rounds = Array.from({ length: 5 }, (_, n) => `round ${n}`)
+  const numbered = ['', '-2', '-3', '-4', '-5', '-6', '-7', '-8']
+  const expectedNames = rounds.flatMap((round) => numbered.map((ending) => `task/${round.replace(' ', '-')}${ending}`))
+
+  /** The branches of tasks of which four engines create two at once, with one name in each round. */
+  async function namedByFour(change: Change): Promise<{ names: string[]; refusals: number }> {
+    const { ledgers, close } = await openSeveral(4)
+    let refusals = 0
+    const isViolation = ({ code }: { code?: string }) => void (code === '23505' && refusals++)
+    changeStatements(change, () => {}, isViolation)
+    const spec = { type: null, objectives: [], parentBranch: null, durableThreshold: null, durableCategories: null }
+    const form = (ledger: Ledger, id: string, name: string) =>
+      ledger.step({
+        name: 'form a team',
+        *decide(tx) {
+          yield* tx.task.insert(taskRow({ id, name }))
+          yield* openTeam(tx, taskRow({ id, name }), spec, { at: 1, instanceId: 'engine-1' })
+        },
+      })
+    for (const name of rounds) {
+      await Promise.all(
+        ledgers.flatMap((ledger, at) => ['a', 'b'].map((each) => form(ledger, `${name}-${at}-${each}`, name))),
+      )
+    }
+    const found = await (ledgers[0] as Ledger).read((tx) => tx.branch.list({ parent: 'main' }, 99, 0))
+    await close()
+    return { names: found.map(({ name }) => name).sort(), refusals }
+  }
+
+  it('each mail is taken once, by one of several readers of an inbox', async () => {
+    changeStatements(atLeisure)
+    const { taken, sent } = await takenByThree()
+    expect(taken.sort()).toEqual(sent)
+  })
+
+  it('mail is taken more than once if the inbox is not locked', async () => {
+    changeStatements((sql) => withoutKeys(atLeisure(sql)))
+    const { taken, sent } = await takenByThree()
+    expect(taken.length).toBeGreaterThan(sent.length)
+  })
+
+  /** Mail that three engines take out of one inbox until they find none. */
+  async function takenByThree(): Promise<{ taken: string[]; sent: string[] }> {
+    const { ledgers, close } = await openSeveral(3)
+    const sent = Array.from({ length: 40 }, (_, n) => `mail-${String(n).padStart(2, '0')}`)
+    for (const id of sent) {
+      await (ledgers[0] as Ledger).step({ name: 'send', decide: (tx) => tx.mail.insert(mailRow(id)) })
+    }
+    const taken: string[] = []
+    await Promise.all(
+      ledgers.map(async (ledger) => {
+        const host = { stepContext: async () => ({ at: 1 }), step: (step: Step) => ledger.step(step) } as never
+        for (;;) {
+          const { mail } = await readInbox(host, 'main', 'bob', { limit: 3, keep: false })
+          if (mail.length === 0) return
+          taken.push(...mail.map(({ id }) => id))
+        }
+      }),
+    )
+    await close()
+    return { taken, sent }
   }
 
   it('each step is judged on the writes of all steps before it, of its own group and of other processes', async () => {

@@ -4,19 +4,24 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import pg from 'pg'
 import { describe, expect, it, vi } from 'vitest'
-import type { BoardHost } from '../../src/board/board-host.ts'
+import type { TeamHost } from '../../src/board/board-host.ts'
 import { claimNext, claimOnBoard } from '../../src/board/claim-task.ts'
 import { createOnBoard } from '../../src/board/create-task.ts'
 import { completeOnBoard, heartbeatOnBoard, releaseOnBoard } from '../../src/board/hold-task.ts'
 import { numberRemaining } from '../../src/board/numbering.ts'
+import { answerRequest, sendRequest } from '../../src/board/team/handshakes.ts'
+import { readInbox, sendMail } from '../../src/board/team/mail.ts'
 import { updateOnBoard } from '../../src/board/update-task.ts'
 import { libraryCaller } from '../../src/bus/caller.ts'
+import { redactionBy } from '../../src/core/redact.ts'
 import type { TaskDraft } from '../../src/drafts/draft.ts'
 import type { TaskRecord } from '../../src/entities/task.ts'
 import { storedFrom } from '../../src/entities/task-fields.ts'
 import { OneByOne } from '../../src/ledger/dialects/postgres/one-by-one.ts'
 import { ServerConnection } from '../../src/ledger/dialects/postgres/server-connection.ts'
 import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
+import type { MemoryHost } from '../../src/memory/memory-host.ts'
+import { memorySettings } from '../../src/memory/memory-settings.ts'
 import { admit } from '../../src/steps/admit.ts'
 import { cancel } from '../../src/steps/cancel.ts'
 import { claim } from '../../src/steps/claim.ts'
@@ -29,7 +34,12 @@ import { send } from '../../src/steps/send.ts'
 import { settleRun } from '../../src/steps/settle-run.ts'
 import { fireTimers } from '../../src/steps/timers.ts'
 import { complete, fail, pause, resume, start } from '../../src/steps/verbs.ts'
+import { completeAgent } from '../../src/team/complete-agent.ts'
+import { completeTask } from '../../src/team/complete-task.ts'
+import { joinTeam } from '../../src/team/join.ts'
+import { mailRow } from '../../src/testing/factories.ts'
 import {
+  branchRow,
   callRow,
   edgeRow,
   messageRow,
@@ -52,7 +62,7 @@ const ctx = { at: someTime + 10, instanceId: 'engine-1' }
 const retryPolicy = { maxAttempts: 2, backoffMs: 0, backoff: 'fixed', maxBackoffMs: 0, jitter: 0, on: [] } as const
 const instance = { id: 'engine-1', pid: 1, host: 'here', startedAt: someTime, leaseUntil: someTime, endedAt: null }
 
-/** A group with runs, one of them of an agent in a team, dependents, a child of a child, a queue, and a task worked on by hand. */
+/** A group with a team and with runs, one of them of its agent; agents that are ready to enter it, a request, dependents, a child of a child, a queue, and a task worked on by hand. */
 function* family(tx: Tx): Op<void> {
   yield* tx.instance.insert(instance)
   const running = { executor: 'x', status: 'working' as const, run: 1, runOpen: true }
@@ -70,8 +80,8 @@ function* family(tx: Tx): Op<void> {
     whole({ id: 'last', parentId: 'group', depth: 1, openBlockers: 1 }),
     whole({ id: 'below', parentId: 'run-b', depth: 2 }),
     whole({ id: 'by-hand', status: 'working' }),
-    whole({ id: 'ready-1', executor: 'x', priority: 1 }),
-    whole({ id: 'ready-2', executor: 'x' }),
+    whole({ id: 'ready-1', executor: 'x', priority: 1, policy: { team: { taskId: 'group', agentId: 'bob' } } }),
+    whole({ id: 'ready-2', executor: 'x', policy: { team: { taskId: 'group', agentId: 'eve' } } }),
     whole({ id: 'free' }),
     whole({ id: 'resting', notBefore: someTime }),
     whole({ id: 'leased', status: 'working', owner: 'owner-0', fence: 1, leaseMs: 5, leaseUntil: someTime + 5 }),
@@ -82,8 +92,13 @@ function* family(tx: Tx): Op<void> {
     yield* tx.call.insert(callRow({ id: `call-${id}`, taskId: id, startMessageId: 'request' }))
   }
   yield* tx.call.insert(callRow({ id: 'sleep', taskId: 'run-a', kind: 'sleep', status: 'pending', dueAt: someTime }))
-  yield* tx.team.insert(teamRow({ taskId: 'group', branch: 'main' }))
-  yield* tx.team.insertStint(stintRow({ taskId: 'group', agentId: 'ada', branch: 'main', workerId: 'run-a' }))
+  const branch = 'task/group'
+  const ofAda = { name: `${branch}/ada`, parent: branch, taskId: 'group', agentId: 'ada' }
+  yield* tx.branch.insert(branchRow({ name: branch, taskId: 'group' }))
+  yield* tx.branch.insert(branchRow(ofAda))
+  yield* tx.team.insert(teamRow({ taskId: 'group', branch }))
+  yield* tx.team.insertStint(stintRow({ taskId: 'group', agentId: 'ada', branch: ofAda.name, workerId: 'run-a' }))
+  yield* tx.mail.insert(mailRow('asked', { kind: 'request', requestId: 'asked', verdict: 'pending' }))
   for (const [taskId, blockerId] of [
     ['later', 'run-a'],
     ['later', 'run-b'],
@@ -137,13 +152,17 @@ function draft(id: string, more: Partial<TaskDraft>): TaskDraft {
 
 const treeLimits = { maxDepth: 10, maxChildren: 100 } as never
 
-/** The step by which a board is changed; tasks without a number get one in it. */
-function boardStep(at: number, change: (host: BoardHost) => Promise<unknown>): Promise<Step> {
+/** The step by which a board, a team or mail is changed; tasks without a number get one in that of a board. */
+function hostStep(at: number, change: (host: TeamHost & MemoryHost) => Promise<unknown>): Promise<Step> {
   const { promise, resolve, reject } = Promise.withResolvers<Step>()
+  let ids = 0
   const host = {
     drafter: { draft: ({ key }: { key?: string }) => [draft(`on-board-${at}`, { key: key ?? null })], treeLimits },
     read: async () => false,
     stepContext: async () => ctx,
+    nextId: (prefix: string) => `${prefix}-${at}-${++ids}`,
+    memory: memorySettings(false),
+    redaction: redactionBy(undefined),
     step(given: Step) {
       resolve(given)
       return new Promise(() => {})
@@ -153,6 +172,8 @@ function boardStep(at: number, change: (host: BoardHost) => Promise<unknown>): P
   return promise
 }
 
+/** Ada works for the group already. */
+const memberOf = (at: number) => (at % 2 === 0 ? 'joe' : 'ada')
 const onBoard = { board: 'main', caller: libraryCaller }
 const numbering: Step<void> = { name: 'number tasks', decide: (tx) => numberRemaining(tx, 'main', ctx.at) }
 /** A task of the family by its number on the board, which is that of its age, or by its id. */
@@ -161,28 +182,63 @@ const writerOf = ({ at }: Place) => ({ as: `owner-${at % 2}`, leaseMs: 1_000, so
 
 const makers: Record<string, (place: Place) => Step | Promise<Step>> = {
   'create on board': (place) =>
-    boardStep(place.at, (host) => {
+    hostStep(place.at, (host) => {
       const { at, flag, other } = place
       const more = flag ? { key: `key-${at % 3}`, blockedBy: [other] } : { parent: refOf(place) }
       return createOnBoard(host, onBoard, { subject: 'made', ...more })
     }),
   'number tasks': () => numbering,
-  'claim on board': (place) =>
-    boardStep(place.at, (host) => claimOnBoard(host, onBoard, refOf(place), writerOf(place))),
-  'claim next on board': (place) => boardStep(place.at, (host) => claimNext(host, onBoard, writerOf(place))),
+  'claim on board': (place) => hostStep(place.at, (host) => claimOnBoard(host, onBoard, refOf(place), writerOf(place))),
+  'claim next on board': (place) => hostStep(place.at, (host) => claimNext(host, onBoard, writerOf(place))),
   'heartbeat on board': (place) =>
-    boardStep(place.at, (host) =>
+    hostStep(place.at, (host) =>
       heartbeatOnBoard(host, onBoard, refOf(place), { owner: writerOf(place).as, fence: 1 }),
     ),
   'complete on board': (place) =>
-    boardStep(place.at, (host) => completeOnBoard(host, onBoard, refOf(place), place.at, { source: 'test' })),
+    hostStep(place.at, (host) => completeOnBoard(host, onBoard, refOf(place), place.at, { source: 'test' })),
   'release on board': (place) =>
-    boardStep(place.at, (host) => releaseOnBoard(host, onBoard, refOf(place), 'enough', writerOf(place))),
+    hostStep(place.at, (host) => releaseOnBoard(host, onBoard, refOf(place), 'enough', writerOf(place))),
   'move on board': (place) =>
-    boardStep(place.at, (host) => {
+    hostStep(place.at, (host) => {
       const status = (['pending', 'in_progress', 'failed'] as const)[place.at % 3]
       const patch = { status, activeForm: `moving ${place.at}`, addBlocks: place.flag ? [place.other] : [] }
       return updateOnBoard(host, onBoard, refOf(place), patch, writerOf(place))
+    }),
+  'create team': ({ task, other, at, flag }) => {
+    const team = { type: null, objectives: ['first', 'second'], parentBranch: null, durableThreshold: null }
+    const made = draft(`made-${at}`, {
+      ...storedFrom({ name: flag ? 'made' : `made for ${other}` }),
+      parentId: flag ? null : task,
+      team: at % 3 === 0 ? 'later' : { ...team, durableCategories: null },
+    })
+    return create({ ...ctx, treeLimits, trees: [[made]] })
+  },
+  'join team': ({ task, at, flag }) =>
+    hostStep(at, (host) => joinTeam(host, libraryCaller, { taskId: flag ? task : 'group', agentId: memberOf(at) })),
+  'complete agent': ({ task, at, flag }) =>
+    hostStep(at, (host) =>
+      completeAgent(host, libraryCaller, { taskId: flag ? 'group' : task, agentId: memberOf(at + 1) }),
+    ),
+  'complete team task': ({ task, at, flag }) =>
+    hostStep(at, (host) =>
+      completeTask(host, libraryCaller, {
+        taskId: flag ? 'group' : task,
+        agents: at % 3 === 0 ? 'complete' : 'refuse',
+        archive: at % 5 === 4,
+      }),
+    ),
+  'send mail': ({ at, flag, other }) =>
+    hostStep(at, (host) => sendMail(host, 'main', other, { to: flag ? 'bob' : 'joe', body: `${at}` })),
+  'send request': ({ at, flag, other }) =>
+    hostStep(at, (host) =>
+      sendRequest(host, 'main', other, { to: flag ? 'bob' : 'joe', topic: 'plan', body: `${at}` }),
+    ),
+  'read inbox': ({ at, flag }) =>
+    hostStep(at, (host) => readInbox(host, 'main', flag ? 'bob' : 'joe', { limit: 1 + (at % 3), keep: false })),
+  'answer request': ({ at, flag }) =>
+    hostStep(at, (host) => {
+      const requestId = at % 2 === 0 ? 'asked' : `request-${at - 1}-1`
+      return answerRequest(host, 'bob', { requestId, approve: flag, body: `${at}` })
     }),
   start: ({ task }) => start(task, ctx),
   pause: ({ task }) => pause(task, ctx),
@@ -225,14 +281,13 @@ const makers: Record<string, (place: Place) => Step | Promise<Step>> = {
   'append message': ({ run, at }) =>
     appendMessage({ taskId: run, run: 1 }, messageRow({ id: `message-${at}`, taskId: run }), [], ctx),
   output: ({ run, at }) => writeOutput({ taskId: run, run: 1 }, `text ${at}`, ctx),
-  observe: ({ task, at }) => ({
+  observe: ({ task, at, flag }) => ({
     name: 'observe',
     *decide(tx) {
-      const branch = yield* tx.branch.get('main')
-      yield* tx.observation.countPending('main', task)
-      return yield* tx.observation.insert(
-        observationRow({ id: `obs-${at}`, sessionId: task, branch: branch?.name ?? '' }),
-      )
+      const branch = yield* tx.branch.get(flag ? 'task/made' : (['main', 'task/group/ada'][at % 2] as string))
+      if (branch === undefined) return 'there is no branch'
+      yield* tx.observation.countPending(branch.name, task)
+      return yield* tx.observation.insert(observationRow({ id: `obs-${at}`, sessionId: task, branch: branch.name }))
     },
   }),
   progress: ({ run, at }) => reportProgress({ taskId: run, run: 1 }, at / 100, null, ctx),
@@ -277,8 +332,20 @@ const makers: Record<string, (place: Place) => Step | Promise<Step>> = {
   }),
 }
 
+const ofTeams = [
+  'create team',
+  'join team',
+  'complete agent',
+  'complete team task',
+  'observe',
+  'admit',
+  'settle',
+  'retry',
+]
+const ofMail = ['send mail', 'send request', 'read inbox', 'answer request']
+const what = (names: readonly string[]) => fc.constantFrom(...names)
 const stepArbitrary = fc.record({
-  what: fc.constantFrom(...Object.keys(makers)),
+  what: fc.oneof(what(Object.keys(makers)), what(ofTeams), what(ofMail)),
   task: fc.constantFrom(...ids),
   other: fc.constantFrom(...ids),
   run: fc.constantFrom(...runs),
@@ -301,7 +368,16 @@ const tables = [
   'observation',
   'board',
   'board_task',
+  'branch',
+  'consolidation',
+  'fact',
+  'mail',
+  'objective',
+  'stint',
+  'team',
 ]
+/** Their rows have names or ids: the order in which steps that share no task, no name and no inbox add some is not promised. */
+const namedBy: Record<string, string> = { branch: 'name', observation: 'id', consolidation: 'id', mail: 'recipient' }
 
 interface Side {
   ledger: Ledger
@@ -354,7 +430,7 @@ async function stateOf({ rows }: Side): Promise<unknown> {
     const isOfTasks = table !== 'event' && table !== 'task'
     const placeOf = ({ task_id, seq, ...row }: Record<string, unknown>) =>
       (isOfTasks ? `${String(task_id)} ` : '') +
-      (table === 'observation' ? String(row['id']) : '') +
+      (namedBy[table] === undefined ? '' : `${String(row[namedBy[table]])} `) +
       (seq === undefined ? JSON.stringify(row) : String(Number(seq)).padStart(12, '0'))
     const sorted = found
       .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
@@ -488,6 +564,17 @@ describe.skipIf(server === undefined)('steps of one group on a PostgreSQL server
     await onServer.close()
   })
 
+  it('a step sees the branches that steps before it create, and none of those that later ones do', async () => {
+    const onServer = await serverSide()
+    const planned = (what: string): Planned => ({ what, task: 'free', other: 'by-hand', run: 'run-a', flag: true })
+    const group = ['observe', 'create team', 'create team', 'observe', 'create team'].map(planned)
+    for (let n = 0; n < 3; n++) await compare(group, onServer)
+    const branches = await onServer.rows('branch')
+    expect(branches.filter(({ name }) => /^task.made/.test(String(name)))).toHaveLength(3)
+    expect(await onServer.rows('observation')).toHaveLength(1)
+    await onServer.close()
+  })
+
   it('a creation takes three flights together with its admission, and so does the end of a run', async () => {
     const onServer = await serverSide()
     await onServer.ledger.step({ name: 'instance', decide: (tx) => tx.instance.insert(instance) })
@@ -515,7 +602,7 @@ describe.skipIf(server === undefined)('steps of one group on a PostgreSQL server
     expect(await placesOf(makers)).toEqual(Object.fromEntries(expected))
   })
 
-  it('run alone if they write rows of a board that they have read without its lock, or that of the task', async () => {
+  it('run alone if they write rows of a board, a branch or an inbox that they have read without its lock, or that of the task', async () => {
     const writing = (decide: (tx: Tx) => Op<void>) => () => ({ name: 'write', decide })
     const steps = {
       'read to be changed': writing(function* (tx) {
@@ -529,6 +616,20 @@ describe.skipIf(server === undefined)('steps of one group on a PostgreSQL server
         yield* tx.board.saveFields('main', 'free', {})
       }),
       'the fields of a task that is not': writing((tx) => tx.board.saveFields('main', 'free', {})),
+      'the status of a branch whose task is locked': writing(function* (tx) {
+        yield* tx.task.get('group')
+        yield* tx.branch.saveStatus({ name: 'task/group', taskId: 'group', status: 'merged', updatedAt: 1 })
+      }),
+      'the status of a branch whose task is not': writing((tx) =>
+        tx.branch.saveStatus({ name: 'task/group', taskId: 'group', status: 'merged', updatedAt: 1 }),
+      ),
+      'mail of an inbox that was read': writing(function* (tx) {
+        for (const mail of yield* tx.mail.unread('main', 'bob', 9)) yield* tx.mail.markRead(mail, 1)
+      }),
+      'a branch that is archived': writing((tx) =>
+        tx.branch.save({ name: 'task/group', status: 'archived', description: '', updatedAt: 1 }),
+      ),
+      'mail of an inbox that was not': writing((tx) => tx.mail.markRead({ id: 'asked', recipient: 'bob' }, 1)),
       'a claim that was found': writing(function* (tx) {
         const [found] = (yield* tx.task.claimable({}, 1)) as TaskRecord[]
         yield* tx.task.save(found as TaskRecord)
@@ -542,6 +643,11 @@ describe.skipIf(server === undefined)('steps of one group on a PostgreSQL server
       'read to be seen': 'alone',
       'the fields of a task that is locked': 'beside',
       'the fields of a task that is not': 'alone',
+      'the status of a branch whose task is locked': 'beside',
+      'the status of a branch whose task is not': 'alone',
+      'a branch that is archived': 'alone',
+      'mail of an inbox that was read': 'beside',
+      'mail of an inbox that was not': 'alone',
       'a claim that was found': 'alone',
       'a timer that was found': 'alone',
     })

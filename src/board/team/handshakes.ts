@@ -67,7 +67,7 @@ export async function answerRequest(
       const request = requireAnswerable(yield* tx.mail.request(requestId), requestId, by)
       const { board, topic, sender } = request
       const verdict = approve ? 'approved' : 'rejected'
-      yield* tx.mail.decide(request.id, verdict)
+      yield* tx.mail.decide(requestId, verdict)
       const answer = { id, board, sender: by, recipient: sender, topic, body, requestId, verdict } as const
       yield* tx.mail.insert({ ...answer, kind: 'response', createdAt: at, readAt: null })
       return toRequest({ ...request, verdict })

@@ -96,7 +96,7 @@ export async function readInbox(
 /** `readInbox` as a part of another step. */
 export function* takeMail(tx: Tx, board: string, reader: string, limit: number, at: number): Op<Inbox> {
   const { taken, inbox } = yield* unreadOf(tx, board, reader, limit)
-  for (const { id } of taken) yield* tx.mail.markRead(id, at)
+  for (const mail of taken) yield* tx.mail.markRead(mail, at)
   return inbox
 }
 

@@ -21,14 +21,22 @@ export function createBranchTable(compiler: StatementCompiler): Tx['branch'] {
   const { dialect } = compiler
   const { select, finds, insert, saves } = statementsOf(compiler, branches)
   const selectOfTask = select((branch, hole) =>
-    branch.where('task_id', '=', hole('task')).orderBy('seq', 'asc').limit(1),
+    branch
+      .where('task_id', '=', hole('task'))
+      .where('seq', '>', hole('after'))
+      .orderBy('seq', 'asc')
+      .limit(hole('limit')),
   )
+  // The name of its hole is that of the lock (dialects/postgres/concerns.ts).
+  const selectToCreate = select((branch, hole) => branch.where('name', '=', hole('toCreate')))
   const insertBranch = insert()
   const get = finds('name')
 
   return {
     get,
-    ofTask: (task) => branches.one(selectOfTask, { task }),
+    toCreate: (name) => branches.one(selectToCreate, { toCreate: name }),
+    ofTask: (task) => branches.one(selectOfTask, { task, after: 0, limit: 1 }),
+    allOfTask: (task, limit, after) => branches.list(selectOfTask, { task, after, limit }),
     *lineage(name) {
       // Step by step, each an indexed look-up: a cycle, which errand never writes, ends here too.
       const found = new Map<string, BranchRecord>()
@@ -46,5 +54,6 @@ export function createBranchTable(compiler: StatementCompiler): Tx['branch'] {
     },
     insert: (branch) => insertSeq(insertBranch, branch),
     save: saves(stateFields, ['name']),
+    saveStatus: saves({ status: plain, updatedAt: plain }, ['name', 'taskId']),
   }
 }

@@ -23,7 +23,7 @@ const aRequest = sql<boolean>`kind = 'request'`
 
 export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
   const { prepare } = compiler
-  const { select, finds, insert, saves } = statementsOf(compiler, mails)
+  const { select, finds, insert } = statementsOf(compiler, mails)
   const selectRequest = select((mail, hole) =>
     mail.where('request_id', '=', hole('request')).where('kind', '=', 'request'),
   )
@@ -49,9 +49,16 @@ export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
       .updateTable('mail')
       .set({ read_at: hole('at') })
       .where('id', '=', hole('id'))
+      .where('recipient', '=', hole('recipient'))
       .where('read_at', 'is', null),
   )
-  const saveVerdict = saves({ verdict: plain }, ['id'])
+  const updateVerdict = prepare((db, hole) =>
+    db
+      .updateTable('mail')
+      .set({ verdict: hole('verdict') })
+      .where('request_id', '=', hole('request'))
+      .where('kind', '=', 'request'),
+  )
   const deleteRead = prepare((db, hole) =>
     db.deleteFrom('mail').where('seq', 'in', (old) =>
       old
@@ -69,8 +76,8 @@ export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
     unread: (board, recipient, limit) => mails.list(selectUnread, { board, recipient, limit }),
     requests: (board, member, limit) => mails.list(selectRequests, { board, member, limit }),
     insert: (mail) => insertSeq(insertMail, mail),
-    markRead: (id, at) => write(updateRead, { id, at }),
-    decide: (id, verdict) => saveVerdict({ id, verdict }),
+    markRead: ({ id, recipient }, at) => write(updateRead, { id, recipient, at }),
+    decide: (request, verdict) => write(updateVerdict, { request, verdict }),
     forget: (before, limit) => change(deleteRead, { before, limit }),
   }
 }

@@ -1,27 +1,9 @@
 // Mail: a message is read once, a request is answered once.
-import type { MailRecord } from '../../entities/board.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import { someTime } from '../factories.ts'
+import { mailRow } from '../factories.ts'
 import { idsIn, type Theme, write } from './contract-world.ts'
 
-type NewMail = Omit<MailRecord, 'seq'>
-
-const mailRow = (id: string, more: Partial<NewMail> = {}): NewMail => ({
-  id,
-  board: 'main',
-  sender: 'alice',
-  recipient: 'bob',
-  kind: 'message',
-  topic: '',
-  body: 'hello',
-  requestId: null,
-  verdict: null,
-  createdAt: someTime,
-  readAt: null,
-  ...more,
-})
-
-const request = (id: string, more: Partial<NewMail> = {}) =>
+const request = (id: string, more: Parameters<typeof mailRow>[1] = {}) =>
   mailRow(id, { kind: 'request', topic: 'shutdown', requestId: `request-${id}`, verdict: 'pending', ...more })
 
 const unread = (ledger: Ledger, recipient = 'bob', limit = 9, board = 'main') =>
@@ -47,8 +29,8 @@ export const mails: Theme = ({ describe, proves, expect }) => {
       expect(await unread(ledger, 'bob', 2)).toEqual(['one', 'two'])
       expect(await unread(ledger, 'bob', 9, 'part')).toEqual(['elsewhere'])
       expect(await unread(ledger, 'missing')).toEqual([])
-      await write(ledger, (tx) => tx.mail.markRead('one', 7))
-      await write(ledger, (tx) => tx.mail.markRead('one', 8))
+      await write(ledger, (tx) => tx.mail.markRead({ id: 'one', recipient: 'bob' }, 7))
+      await write(ledger, (tx) => tx.mail.markRead({ id: 'one', recipient: 'bob' }, 8))
       expect(await unread(ledger)).toEqual(['two', 'three'])
       // The first reader takes it.
       expect(await ledger.read((tx) => tx.mail.get('one'))).toEqual({ ...mailRow('one', { readAt: 7 }), seq: 1 })
@@ -60,7 +42,7 @@ export const mails: Theme = ({ describe, proves, expect }) => {
         yield* tx.mail.insert(request('a'))
         yield* tx.mail.insert(request('b', { sender: 'bob', recipient: 'alice' }))
         yield* tx.mail.insert(request('c', { sender: 'carol', recipient: 'dave' }))
-        yield* tx.mail.decide('a', 'approved')
+        yield* tx.mail.decide('request-a', 'approved')
         yield* tx.mail.insert(
           mailRow('answer', {
             kind: 'response',

@@ -70,6 +70,10 @@ const branches: Theme = ({ proves, expect }) => {
       const changes = { status: 'merged' as const, description: 'done', updatedAt: someTime + 1 }
       await write(ledger, (tx) => tx.branch.save({ name: 'task/a b', ...changes }))
       expect(await ledger.read((tx) => tx.branch.get('task/a b'))).toEqual({ ...made, ...changes, seq })
+      const again = { status: 'active' as const, updatedAt: someTime + 2 }
+      await write(ledger, (tx) => tx.branch.saveStatus({ name: 'task/a b', taskId: 'task-gone', ...again }))
+      await write(ledger, (tx) => tx.branch.saveStatus({ name: 'task/a b', taskId: 'another', ...changes }))
+      expect(await ledger.read((tx) => tx.branch.toCreate('task/a b'))).toEqual({ ...made, ...changes, ...again, seq })
       expect(await ledger.read((tx) => tx.branch.get('task/a'))).toBe(undefined)
     },
   )
@@ -94,6 +98,11 @@ const branches: Theme = ({ proves, expect }) => {
       expect(await listed({ status: 'archived' })).toEqual(['a'])
       expect(await listed({ parent: 'main' })).toEqual(['task/x', 'a'])
       expect(await listed({ taskId: 'x', status: 'active', parent: 'task/x' })).toEqual(['task/x/ann'])
+      const ofTask = async (limit: number, after: number) =>
+        (await ledger.read((tx) => tx.branch.allOfTask('x', limit, after))).map((each) => each.name)
+      expect(await ofTask(9, 0)).toEqual(['task/x', 'task/x/ann'])
+      expect(await ofTask(1, 0)).toEqual(['task/x'])
+      expect(await ofTask(9, 2)).toEqual(['task/x/ann'])
     },
   )
 }

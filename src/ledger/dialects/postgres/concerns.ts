@@ -6,20 +6,23 @@ import type { CompiledStatement, Request } from '../../statement.ts'
  * `tasks`: rows that belong to tasks, and are read and written only by who has locked the row of the task. `calls`: rows that belong to
  * journal entries, and so to their tasks. `keys`: tasks by their keys, which may not exist yet. `heads`: the first ready tasks of a queue.
  * `queue`: what admission counts, of this engine or as an estimate. `limits`: what it counts of all engines. `unshared`: rows that only steps
- * write that run alone, or only this engine.
+ * write that run alone, or only this engine; and rows that are only added.
  *
  * `board`: the row of a board and the new numbers on it, read and written only by who has locked its name. `numbering`: the same, and all
  * tasks without a number, while no step creates one. `boards`: what never changes of boards and numbers once it is there. `neighbours`: the
  * edges of a task with what is at their other ends. `claimable`: tasks found for a claim, and `overdue`: tasks whose time has come, by lists
  * that lock nothing: each task is read again before it is judged.
+ *
+ * `branches`: branches by their names. Steps beside others add some, and change between active and merged those of a task that they have
+ * locked; which of the two is read with the task locked. `pending`: observations, to which such steps only add.
  */
 export type Concern =
   | {
-      readonly of: 'tasks' | 'calls' | 'keys' | 'board' | 'numbering' | 'neighbours'
+      readonly of: 'tasks' | 'calls' | 'keys' | 'board' | 'numbering' | 'neighbours' | 'branches'
       readonly places: readonly number[]
     }
   | {
-      readonly of: 'heads' | 'queue' | 'limits' | 'unshared' | 'boards' | 'claimable' | 'overdue' | 'all'
+      readonly of: 'heads' | 'queue' | 'limits' | 'unshared' | 'boards' | 'claimable' | 'overdue' | 'pending' | 'all'
       readonly places?: undefined
     }
 
@@ -27,7 +30,7 @@ const known = new WeakMap<CompiledStatement, Concern>()
 
 export function concernOf({ statement, sql }: Pick<Request, 'statement' | 'sql'>): Concern {
   // A query that was built for one use.
-  if (statement === undefined) return { of: isForClaim(sql) ? 'claimable' : 'all' }
+  if (statement === undefined) return { of: isForClaim(sql) ? 'claimable' : isOfFacts(sql) ? 'unshared' : 'all' }
   let concern = known.get(statement)
   if (concern === undefined) {
     concern = recognized(statement)
@@ -41,8 +44,30 @@ export function idsAt({ parameters }: Request, places: readonly number[]): strin
   return places.map((place) => parameters[place]).filter((id) => typeof id === 'string')
 }
 
+export const keyPrefix = 'key:'
+/** The name of a board, among the keys. */
+export const boardKey = (name: string): string => `${keyPrefix}board/${name}`
+
+/** The tasks, keys and branches that a request names. */
+export function namesOf(request: Request): string[] {
+  const { of, places = [] } = concernOf(request)
+  if (of === 'keys' || of === 'branches') return idsAt(request, places).map((key) => keyPrefix + key)
+  return of === 'tasks' ? idsAt(request, places) : []
+}
+
 /** Tables whose rows belong to a task each. */
-const ofTasks = new Set(['task', 'run', 'call', 'message', 'dependency', 'event', 'stint', 'objective', 'team'])
+const ofTasks = new Set([
+  'task',
+  'run',
+  'call',
+  'message',
+  'dependency',
+  'event',
+  'stint',
+  'objective',
+  'team',
+  'branch',
+])
 const taskHoles = new Set(['task', 'taskId', 'blocker', 'blockerId', 'parent', 'lane', 'worker', 'workerId'])
 
 function recognized({ sql, names }: CompiledStatement): Concern {
@@ -51,7 +76,8 @@ function recognized({ sql, names }: CompiledStatement): Concern {
   const [, from = ''] = /^select .*? from (\w+)/.exec(text) ?? []
   if (
     from === 'setting' ||
-    isObservation(text, from) ||
+    isOfMemory(text) ||
+    isOfFacts(text) ||
     text.startsWith('select count(*) as families from (select 1 from purging limit 1)') ||
     /^insert into instance .* on conflict/.test(text)
   )
@@ -60,6 +86,9 @@ function recognized({ sql, names }: CompiledStatement): Concern {
     return { of: 'neighbours', places: [names.indexOf('task')] }
   const ofBoard = concernOfBoard(text, verb, table || from, names)
   if (ofBoard !== undefined) return ofBoard
+  const named = concernOfNamed(verb, table || from, names)
+  if (named !== undefined) return named
+  if (from === 'observation') return { of: 'pending' }
   if (isForClaim(text)) return { of: 'claimable' }
   if (['task', 'call', 'run'].includes(from) && names.includes('now')) return { of: 'overdue' }
   if (/^select task\.executor as executor, count\(\*\) as open.* from run /.test(text)) {
@@ -70,7 +99,8 @@ function recognized({ sql, names }: CompiledStatement): Concern {
     return { of: /^select (?:id|lane) /.test(text) ? 'queue' : 'heads' }
   }
   if (!ofTasks.has(verb === '' ? from : table)) return { of: 'all' }
-  if (['board', 'branch', 'rootKeys'].some((name) => names.includes(name))) return { of: 'all' }
+  if (['board', 'rootKeys'].some((name) => names.includes(name))) return { of: 'all' }
+  if (verb === '' && names.includes('branch')) return { of: 'all' }
   // What it does to the edges of other tasks depends on their journal entries.
   if (table === 'dependency' && verb === 'update' && text.includes('from call')) return { of: 'all' }
   const at = (isWanted: (name: string) => boolean) =>
@@ -122,11 +152,31 @@ function concernOfBoard(
 }
 
 /**
- * What recording an observation reads and writes. Branches are changed by steps that run alone. Observations are only added, and how many are
- * pending may be counted without those of other groups: the next one counts them.
+ * Rows with names: branches, the inbox of a member, and requests for an answer. Who adds a branch or mail, takes mail, or answers, locks the
+ * name first.
  */
-function isObservation(text: string, from: string): boolean {
-  return from === 'branch' || /^(?:insert into|select count\(\*\) as pending from) observation /.test(text)
+function concernOfNamed(verb: string, table: string, names: CompiledStatement['names']): Concern | undefined {
+  if (table === 'mail') {
+    const place = names.findIndex((name) => name === 'recipient' || name === 'request')
+    return place === -1 ? { of: 'all' } : { of: 'keys', places: [place] }
+  }
+  if (table !== 'branch') return undefined
+  if (verb === 'insert into') return { of: 'keys', places: [names.indexOf('name')] }
+  if (names.join() === 'toCreate') return { of: 'keys', places: [0] }
+  return names.join() === 'name' ? { of: 'branches', places: [0] } : undefined
+}
+
+/**
+ * Observations and runs of consolidation are only added, and how many observations are pending may be counted without those of other groups:
+ * the next one counts them.
+ */
+function isOfMemory(text: string): boolean {
+  return /^(?:insert into (?:observation|consolidation)|select count\(\*\) as pending from observation) /.test(text)
+}
+
+/** Facts are written by steps that run alone. */
+function isOfFacts(text: string): boolean {
+  return /^select .*? from "?(\w+)/s.exec(text)?.[1] === 'fact'
 }
 
 /** The row of one task; a write that finds its tasks in another way concerns any. */

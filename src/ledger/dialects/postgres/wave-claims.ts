@@ -2,7 +2,7 @@
 // result is that of the steps one after the other.
 import type { Request } from '../../statement.ts'
 import { StatementFailed } from './client.ts'
-import { concernOf, idsAt } from './concerns.ts'
+import { boardKey, concernOf, idsAt, keyPrefix, namesOf } from './concerns.ts'
 import { type LedgerLocks, type WideLock, wideLocks } from './ledger-locks.ts'
 import { BeginsAgain, OutOfOrder, RunsAlone } from './wave-errors.ts'
 import type { Send } from './wave-flight.ts'
@@ -23,6 +23,8 @@ export class WaveClaims {
   readonly #lanes: readonly Lane[]
   /** By id, or key with a prefix. */
   readonly #owners = new Map<string, Lane>()
+  /** By name: the places of the lanes that have read a branch. Several may. */
+  readonly #readers = new Map<string, Set<number>>()
   readonly #locked = new Set<string>()
   readonly #habits: Learned['habits']
   readonly #wide: Set<WideLock>
@@ -94,6 +96,7 @@ export class WaveClaims {
     if (of === 'unshared') return true
     if (of === 'calls') return this.#ownsCalls(lane, write, places)
     if (of === 'board' && idsAt(write, places).every((name) => this.#locked.has(boardKey(name)))) return true
+    if (of === 'keys' && namesOf(write).every((name) => this.#locked.has(name))) return this.#own(lane, namesOf(write))
     if (of !== 'tasks') throw new RunsAlone(lane.at)
     const { inserts, byKey, changes } = write.statement ?? {}
     const isNew = inserts === true && changes === 'task'
@@ -108,7 +111,14 @@ export class WaveClaims {
     const isOfRow = changes === 'task' || changes === 'board_task'
     if (isOfRow && byKey !== undefined && !isNew && !ids.every((id) => this.#locked.has(id)))
       throw new RunsAlone(lane.at)
+    if (changes === 'branch' && !this.#ownBranch(lane, write, ids)) return false
     return this.#ownParents(lane, write) && this.#claim(lane, ids, isNew)
+  }
+
+  /** The branch of a task is changed by a step that has locked the task before it has read the branch. */
+  #ownBranch(lane: Lane, { values }: Request, tasks: readonly string[]): boolean {
+    if (!tasks.every((id) => this.#locked.has(id) && this.#owners.get(id) === lane)) throw new RunsAlone(lane.at)
+    return this.#own(lane, [keyPrefix + (values as { name: string }).name])
   }
 
   /**
@@ -144,6 +154,8 @@ export class WaveClaims {
         return this.#ownsCalls(lane, request, places)
       case 'keys':
         return this.#claimKeys(lane, namesOf(request))
+      case 'branches':
+        return this.#share(lane, namesOf(request))
       case 'heads':
       case 'queue':
       case 'limits':
@@ -157,7 +169,7 @@ export class WaveClaims {
     }
   }
 
-  /** Boards, and lists of any tasks: read when the steps before this one have ended, and before the steps after it begin. */
+  /** Boards, observations, and lists of any tasks: read when the steps before this one have ended, and before the steps after it begin. */
   #mayReadAny(lane: Lane, request: Request): boolean {
     const { of, places = [] } = concernOf(request)
     lane.isBarrier = true
@@ -234,7 +246,17 @@ export class WaveClaims {
 
   #own(lane: Lane, names: readonly string[]): boolean {
     if (!this.#areFree(lane, names)) return false
-    for (const name of names) this.#owners.set(name, lane)
+    for (const name of names) {
+      const later = this.#lanes.find(({ at }) => at > lane.at && this.#readers.get(name)?.has(at))
+      if (later !== undefined) throw new OutOfOrder(later.at)
+      this.#owners.set(name, lane)
+    }
+    return true
+  }
+
+  #share(lane: Lane, names: readonly string[]): boolean {
+    if (!this.#areFree(lane, names)) return false
+    for (const name of names) this.#readers.set(name, (this.#readers.get(name) ?? new Set()).add(lane.at))
     return true
   }
 
@@ -268,15 +290,4 @@ export class WaveClaims {
       else if (of === 'calls') throw new RunsAlone(lane.at)
     }
   }
-}
-
-const keyPrefix = 'key:'
-/** The name of a board, among the keys. */
-const boardKey = (name: string): string => `${keyPrefix}board/${name}`
-
-/** The tasks and keys that a read names. */
-function namesOf(request: Request): string[] {
-  const { of, places = [] } = concernOf(request)
-  if (of === 'keys') return idsAt(request, places).map((key) => keyPrefix + key)
-  return of === 'tasks' ? idsAt(request, places) : []
 }
