@@ -118,10 +118,8 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       life.requireOpen()
       yield* followPages(life.ledger, life.feed, { ...options, follow: true })
     },
-    admitCreated: (executor) =>
-      void opened.promise.then(({ life }) => life.supervisor.admitCreated(executor)).catch(() => {}),
-    startAfter: (creation, ids) =>
-      void opened.promise.then(({ life }) => life.supervisor.startAfter(creation, ids)).catch(() => {}),
+    startCreated: (creation, trees) =>
+      void opened.promise.then(({ life }) => life.supervisor.startCreated(creation, trees)).catch(() => {}),
     wake: async () => (await opened.promise).life.feed.changed(),
     nextId: (prefix) => ids.next(prefix),
     whileClosing: () => opened.promise.then(whileClosing),

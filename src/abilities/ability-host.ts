@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import type { RunnableTasks } from '../api/executor.ts'
 import type { Caller } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Drafter } from '../drafts/draft.ts'
+import type { Drafter, TaskDraft } from '../drafts/draft.ts'
 import type { Engine } from '../engine-api.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
@@ -40,10 +40,8 @@ export interface AbilityHost extends MemoryHost {
   moved(signal: AbortSignal): Promise<void>
   /** The durable feed in pages; `engine.events` returns the same one by one. @throws ErrandError ENGINE_CLOSED, CURSOR_TOO_OLD */
   pages(options: { after: number; signal: AbortSignal; taskId: string | undefined }): AsyncIterable<TaskEvent[]>
-  /** Starts a task of this executor in the commit of the step that was queued last, if a slot is free. */
-  admitCreated(executor: string): void
-  /** Starts these tasks after the commit of the step that creates them, and never in it. */
-  startAfter(creation: Promise<unknown>, ids: readonly string[]): void
+  /** Called when the step that creates these trees is queued: roots may start in its commit, and their children after it. */
+  startCreated(creation: Promise<unknown>, trees: ReadonlyArray<readonly TaskDraft[]>): void
   /** Wakes the waiters of this engine after a step that wrote no event. */
   wake(): Promise<void>
   /** Whether the engine runs tasks: false before `work` and while it closes. */

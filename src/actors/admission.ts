@@ -3,6 +3,7 @@
 // transaction.
 
 import { isExecutor, type RunnableTasks } from '../api/executor.ts'
+import type { TaskDraft } from '../drafts/draft.ts'
 import { changedLimits } from '../entities/limits.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Trees } from '../entities/task-trees.ts'
@@ -90,18 +91,27 @@ export class Admission {
     })
   }
 
-  /** The same, if a task of this executor finds a free slot as far as this engine knows. */
-  admitFor(executor: string): void {
-    if (!this.#isDue && this.freeExecutors().all.includes(executor)) this.admit()
-  }
-
-  /** These tasks do not start in the commit that creates them, whatever admission shares it. */
-  startAfter(creation: Promise<unknown>, ids: readonly string[]): void {
-    for (const id of ids) this.#beingCreated.add(id)
+  /**
+   * Called when the step that creates these trees is queued. Roots and children of `parentId`, whose run is open, may start in its commit:
+   * after one commit, not after two, and in this engine. Others below a parent start in a later one, whatever admission shares this commit:
+   * else their parent could end with them, and refuse a child that is created next.
+   */
+  startCreated(
+    creation: Promise<unknown>,
+    trees: ReadonlyArray<readonly TaskDraft[]>,
+    parentId: string | null = null,
+  ): void {
+    const runnable = trees.flat().filter(({ executor }) => executor !== null)
+    const later = runnable.filter((draft) => draft.parentId !== null && draft.parentId !== parentId)
+    for (const { id } of later) this.#beingCreated.add(id)
     const answered = (): void => {
-      for (const id of ids) this.#beingCreated.delete(id)
+      for (const { id } of later) this.#beingCreated.delete(id)
     }
     creation.then(answered, answered)
+    if (this.#isDue) return
+    const free = new Set<string | null>(this.freeExecutors().all)
+    const mayStart = (draft: TaskDraft): boolean => free.has(draft.executor) && !this.#beingCreated.has(draft.id)
+    if (runnable.some((draft) => mayStart(draft) && isReady(draft))) this.admit()
   }
 
   /** Resolves when the admissions under way have ended. */
@@ -150,6 +160,10 @@ export class Admission {
       (error: unknown) => report(error, { doing: 'admit' }),
     )
   }
+}
+
+function isReady({ blockedBy, held, notBefore }: TaskDraft): boolean {
+  return blockedBy.length === 0 && !held && notBefore === null
 }
 
 // oxlint-disable-next-line require-yield

@@ -15,6 +15,7 @@ import { paramsToStore } from '../ledger/redacted-content.ts'
 import { RunJournal } from '../machines/run-journal.ts'
 import type { RunRef } from '../steps/journal.ts'
 import { dueAfter, type StepContext } from '../steps/step-context.ts'
+import type { Admission } from './admission.ts'
 import { type CallScope, type EntryDescription, scopeWithin } from './call-scope.ts'
 import { DivergenceGuard } from './divergence.ts'
 import type { EngineHost } from './engine-host.ts'
@@ -26,6 +27,8 @@ export interface RunHost extends EngineHost {
   readonly stopped: AbortSignal
   /** Called when a timer row was written: no event reports it. */
   timerSet(): void
+  /** Starts tasks that are created below the task of the run, if there is room. */
+  readonly startCreated: Admission['startCreated']
 }
 
 /** What a run waits for: answers, other tasks, times. */

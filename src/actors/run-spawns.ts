@@ -62,7 +62,9 @@ async function makeChildren(
   return core.busy(async () => {
     const { treeLimits } = host
     const request: CreateRequest = { ...host.stepContext(), trees, treeLimits }
-    const children = await core.step(spawn(core.entryOf(entry), request, earlier, left))
+    const creation = core.step(spawn(core.entryOf(entry), request, earlier, left))
+    host.startCreated(creation, trees, core.taskId)
+    const children = await creation
     // A canceled child was replaced by a new one: its outcome may have led the earlier attempt to other calls.
     const result = children.map((child) => child.id)
     if (found !== undefined && isAnotherWay(found, { result })) core.journal.remade(found)

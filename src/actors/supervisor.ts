@@ -66,6 +66,7 @@ export class Supervisor {
       ...host,
       stopped,
       timerSet: () => this.wake(),
+      startCreated: this.startCreated,
       retryOf,
       freeing: () => this.#admission.admit(),
       freed: (slot) => this.#free(slot),
@@ -173,12 +174,8 @@ export class Supervisor {
 
   // ── reading and admitting ──
 
-  /** Joins the admission of a task of this executor to the commit of the step that creates it. */
-  readonly admitCreated = (executor: string): void => this.#admission.admitFor(executor)
-
-  /** These tasks start after the commit of the step that creates them. */
-  readonly startAfter = (creation: Promise<unknown>, ids: readonly string[]): void =>
-    this.#admission.startAfter(creation, ids)
+  /** See `Admission`. */
+  readonly startCreated: Admission['startCreated'] = (...created) => this.#admission.startCreated(...created)
 
   /** Something may have become due or ready. */
   wake(): void {

@@ -2,6 +2,7 @@
 // what it must leave alone.
 import { expect, it, onTestFinished } from 'vitest'
 import { SimulatedClock } from 'xstate'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
@@ -170,4 +171,32 @@ it('a child that an admission has passed over starts right after it', async () =
   ])
   await turns()
   expect((await engine.get(child))?.status).toBe('completed')
+})
+
+it('children that a run spawns start in the commit that creates them, and those of a group after it', async () => {
+  const ledger = await memoryLedger()
+  const commits: TaskEvent[][] = []
+  const observer = { committed: (events: readonly TaskEvent[]) => commits.push([...events]), changed() {}, failed() {} }
+  onTestFinished(ledger.observe(observer, { watchOthers: false }))
+  const engine = await openEngine({
+    ledger,
+    executors: {
+      parent: (_task: ExecutorTask, run: Run) =>
+        run.spawn([
+          { name: 'direct', executor: 'work' },
+          { name: 'held', executor: 'work', autoStart: false },
+          { name: 'group', tasks: { inner: { name: 'inner', executor: 'work' } } },
+        ]),
+      work: () => 'done',
+    },
+  })
+  await engine.result(await engine.create({ executor: 'parent' }))
+  const { tasks } = await engine.list()
+  const named = (name: string) => tasks.find((task) => task.name === name)?.id as string
+  const startedWith = (created: string) =>
+    commits
+      .find((events) => events.some(({ type, taskId }) => type === 'task.created' && taskId === created))
+      ?.flatMap(({ type, taskId }) => (type === 'task.started' ? [taskId] : []))
+  expect(startedWith(named('direct'))).toEqual([named('direct')])
+  expect((await engine.settled(named('inner'))).status).toBe('completed')
 })

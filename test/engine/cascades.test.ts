@@ -197,7 +197,9 @@ describe('the completion of parents', () => {
     await engine.start(child)
     await engine.complete(child)
     const byRun = await engine.create({ executor: 'parent', autoComplete: true })
-    ;(await hands.started(0)).end.resolve(null)
+    const run = await hands.started(0)
+    await reached(engine, byRun, 'waiting')
+    run.end.resolve(null)
     expect(await engine.result(byRun)).toBe('mine')
     await engine.idle()
     for (const parent of [byHand, byRun]) {

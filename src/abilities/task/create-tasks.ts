@@ -37,9 +37,7 @@ export async function createTasks(host: AbilityHost, caller: Caller, specs: read
     by: caller,
   })
   const creation = host.step(scope === null ? step : within(step, scope, relativesOf(trees)))
-  const executor = startedAtOnce(trees)
-  if (executor !== undefined) host.admitCreated(executor)
-  else host.startAfter(creation, runnableChildren(trees))
+  host.startCreated(creation, trees)
   const roots = await creation
   if (scope !== null) {
     // The key may belong to a task that another caller has created.
@@ -47,19 +45,6 @@ export async function createTasks(host: AbilityHost, caller: Caller, specs: read
     await host.read((tx) => requireWithin(tx, scope, ids))
   }
   return host.views(roots)
-}
-
-/** The executor of a task that may start in the commit that creates it: then it starts after one commit, not after two. */
-function startedAtOnce(trees: ReadonlyArray<readonly TaskDraft[]>): string | undefined {
-  const [[draft, ...others] = [], ...more] = trees
-  if (draft === undefined || others.length > 0 || more.length > 0) return undefined
-  const { executor, parentId, blockedBy, held, notBefore } = draft
-  return parentId !== null || blockedBy.length > 0 || held || notBefore !== null ? undefined : (executor ?? undefined)
-}
-
-/** Tasks that start in a later commit than their creation: else their parent could end with them, and refuse a child that is created next. */
-function runnableChildren(trees: ReadonlyArray<readonly TaskDraft[]>): string[] {
-  return trees.flat().flatMap(({ id, parentId, executor }) => (parentId !== null && executor !== null ? [id] : []))
 }
 
 /** Existing tasks that the new ones refer to: their parents and blockers. */
