@@ -38,7 +38,10 @@ for (const text of migrationTexts(sqliteDialect, 0)) connection.execute(text)
 const file = join(root, 'src/ledger/dialects/sqlite/current-schema.ts')
 writeFileSync(
   file,
-  `// The schema that all ${ledgerVersion} migrations make, written by "npm run schema". A test compares it with them.
+  `// The schema that the migrations make, written by "npm run schema" after each new one. A test compares it with them.
+
+/** The number of the migrations that make it. */
+export const schemaVersion = ${ledgerVersion}
 
 /** The statements that make it in an empty database, with the rows that the migrations add. */
 export const currentSchema: readonly string[] = ${JSON.stringify(textsOf(connection))}

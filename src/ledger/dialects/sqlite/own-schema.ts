@@ -3,15 +3,15 @@
 
 import { ErrandError } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/sha256.ts'
-import { ledgerVersion } from '../../migrations/migrations.ts'
+import { ledgerVersion, migrationTexts } from '../../migrations/migrations.ts'
 import { type Connection, connect } from './connection.ts'
 import { currentSchemaDigest } from './current-schema.ts'
-import { schemaTexts } from './schema-texts.ts'
+import { sqliteDialect } from './dialect.ts'
 
 /** The names of the parts of a schema for people, with the texts that made each: `trigger "t"` → `create trigger …`. */
 type Parts = Map<string, string>
 
-/** By version. Made once for all ledgers of a process. */
+/** Compiled and run once for all ledgers of a process. */
 const madeByMigrations = new Map<number, Parts>()
 
 /**
@@ -23,7 +23,7 @@ export function requireOwnSchema(connection: Connection, path: string): void {
   const found = partsOf(connection)
   // Created, but not migrated yet; a newer version is refused by the migration.
   if (found.size === 0 || version > ledgerVersion) return
-  // Without a comparison, for which a schema is made: that takes longer than all the rest of opening a ledger.
+  // Without a comparison, for which the migrations are compiled and run: that takes longer than all the rest of opening a ledger.
   if (version === ledgerVersion && digestOf(found) === currentSchemaDigest) return
   const expected = expectedParts(version)
   const differs = [
@@ -47,7 +47,7 @@ function expectedParts(version: number): Parts {
   if (parts === undefined) {
     const connection = connect(':memory:', { busyTimeoutMs: 0 })
     try {
-      for (const text of schemaTexts(0, version)) connection.execute(text)
+      for (const text of migrationTexts(sqliteDialect, 0, version)) connection.execute(text)
       parts = partsOf(connection)
     } finally {
       connection.close()
