@@ -184,7 +184,7 @@ export interface MemoryTx {
     /** The new row's seq. */
     insert(branch: Omit<BranchRecord, 'seq'>): Op<number>
     save(branch: Pick<BranchRecord, 'name' | 'status' | 'description' | 'updatedAt'>): Op<void>
-    /** Changes a branch of a task between active and merged. The step has read the task before. */
+    /** Changes a branch of a task between active and merged. The step has read the task before, else it runs alone on a server. */
     saveStatus(branch: Pick<BranchRecord, 'name' | 'taskId' | 'status' | 'updatedAt'>): Op<void>
   }
   readonly observation: MemoryReads['observation'] & {

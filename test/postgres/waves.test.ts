@@ -575,6 +575,29 @@ describe.skipIf(server === undefined)('steps of one group on a PostgreSQL server
     await onServer.close()
   })
 
+  it('a step reads a branch as it is before a later step of its group changes it', async () => {
+    const onServer = await serverSide()
+    await onServer.ledger.step({ name: 'family', decide: family })
+    // Both reach the branch in the same flight.
+    const reader: Step<string | undefined> = {
+      name: 'read',
+      *decide(tx) {
+        yield* tx.branch.get('main')
+        return (yield* tx.branch.get('task/group'))?.status
+      },
+    }
+    const writer: Step<void> = {
+      name: 'merge',
+      *decide(tx) {
+        yield* tx.task.get('group')
+        yield* tx.branch.saveStatus({ name: 'task/group', taskId: 'group', status: 'merged', updatedAt: 1 })
+      },
+    }
+    const steps = [onServer.ledger.step(reader), onServer.ledger.step(writer), onServer.ledger.step(reader)]
+    expect(await Promise.all(steps)).toEqual(['active', undefined, 'merged'])
+    await onServer.close()
+  })
+
   it('a creation takes three flights together with its admission, and so does the end of a run', async () => {
     const onServer = await serverSide()
     await onServer.ledger.step({ name: 'instance', decide: (tx) => tx.instance.insert(instance) })

@@ -66,6 +66,8 @@ export async function answerRequest(
     *decide(tx): Op<TeamRequest> {
       const request = requireAnswerable(yield* tx.mail.request(requestId), requestId, by)
       const { board, topic, sender } = request
+      // For its lock on a server: a step that reads the inbox at the same time writes to the same row.
+      yield* tx.mail.unread(board, by, 1)
       const verdict = approve ? 'approved' : 'rejected'
       yield* tx.mail.decide(requestId, verdict)
       const answer = { id, board, sender: by, recipient: sender, topic, body, requestId, verdict } as const

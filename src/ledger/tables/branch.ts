@@ -27,7 +27,7 @@ export function createBranchTable(compiler: StatementCompiler): Tx['branch'] {
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
-  // The name of its hole is that of the lock (dialects/postgres/concerns.ts).
+  // dialects/postgres/concerns.ts recognizes this read by the name of its hole, and locks the name of the branch.
   const selectToCreate = select((branch, hole) => branch.where('name', '=', hole('toCreate')))
   const insertBranch = insert()
   const get = finds('name')

@@ -5,16 +5,17 @@ import type { CompiledStatement, Request } from '../../statement.ts'
 /**
  * `tasks`: rows that belong to tasks, and are read and written only by who has locked the row of the task. `calls`: rows that belong to
  * journal entries, and so to their tasks. `keys`: tasks by their keys, which may not exist yet. `heads`: the first ready tasks of a queue.
- * `queue`: what admission counts, of this engine or as an estimate. `limits`: what it counts of all engines. `unshared`: rows that only steps
- * write that run alone, or only this engine; and rows that are only added.
+ * `queue`: what admission counts, of this engine or as an estimate. `limits`: what it counts of all engines. `unshared`: rows that are
+ * written only by steps that run alone, or only by this engine, and rows that are only added.
  *
  * `board`: the row of a board and the new numbers on it, read and written only by who has locked its name. `numbering`: the same, and all
  * tasks without a number, while no step creates one. `boards`: what never changes of boards and numbers once it is there. `neighbours`: the
  * edges of a task with what is at their other ends. `claimable`: tasks found for a claim, and `overdue`: tasks whose time has come, by lists
  * that lock nothing: each task is read again before it is judged.
  *
- * `branches`: branches by their names. Steps beside others add some, and change between active and merged those of a task that they have
- * locked; which of the two is read with the task locked. `pending`: observations, to which such steps only add.
+ * `branches`: branches by their names. A step beside others may add a branch, and may change one between active and merged if it has locked
+ * the task of the branch. A step that judges which of the two it is has locked that task too, or depends on it only where nothing is merged.
+ * `pending`: observations, to which steps beside others only add.
  */
 export type Concern =
   | {
@@ -152,8 +153,8 @@ function concernOfBoard(
 }
 
 /**
- * Rows with names: branches, the inbox of a member, and requests for an answer. Who adds a branch or mail, takes mail, or answers, locks the
- * name first.
+ * Rows with names: branches, the inbox of a member, and requests for an answer. A step locks the name before it adds a branch or mail, takes
+ * mail, or answers a request.
  */
 function concernOfNamed(verb: string, table: string, names: CompiledStatement['names']): Concern | undefined {
   if (table === 'mail') {

@@ -115,7 +115,7 @@ export class WaveClaims {
     return this.#ownParents(lane, write) && this.#claim(lane, ids, isNew)
   }
 
-  /** The branch of a task is changed by a step that has locked the task before it has read the branch. */
+  /** The branch of a task is changed by a step that has locked the task; such a step reads the branch after that. */
   #ownBranch(lane: Lane, { values }: Request, tasks: readonly string[]): boolean {
     if (!tasks.every((id) => this.#locked.has(id) && this.#owners.get(id) === lane)) throw new RunsAlone(lane.at)
     return this.#own(lane, [keyPrefix + (values as { name: string }).name])
@@ -246,11 +246,12 @@ export class WaveClaims {
 
   #own(lane: Lane, names: readonly string[]): boolean {
     if (!this.#areFree(lane, names)) return false
-    for (const name of names) {
-      const later = this.#lanes.find(({ at }) => at > lane.at && this.#readers.get(name)?.has(at))
-      if (later !== undefined) throw new OutOfOrder(later.at)
-      this.#owners.set(name, lane)
-    }
+    const readers = this.#lanes.filter(({ at }) => names.some((name) => this.#readers.get(name)?.has(at)))
+    const later = readers.find(({ at }) => at > lane.at)
+    if (later !== undefined) throw new OutOfOrder(later.at)
+    // What a flight writes is there before what it reads.
+    if (readers.some(({ at, isDone }) => at < lane.at && !isDone)) return false
+    for (const name of names) this.#owners.set(name, lane)
     return true
   }
 
