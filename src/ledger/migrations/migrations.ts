@@ -2,6 +2,7 @@
 import type { ColumnDefinitionBuilder } from 'kysely'
 import { sql } from 'kysely'
 import { ErrandError } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
 import type { Dialect } from '../statement.ts'
 import { firstLedger } from './0001-first-ledger.ts'
 import { ownersAndPolicies } from './0002-owners-and-policies.ts'
@@ -86,16 +87,18 @@ function spellingOf({ kind, db }: Dialect): Spelling {
   }
 }
 
-const compiled = new Map<Dialect, string[][]>()
+const compiled = new Map<Dialect, Array<() => string[]>>()
 
-/** The SQL texts that bring a ledger of one version to another, in order. Compiled once for all ledgers of a process. */
+/** The SQL texts that bring a ledger of one version to another, in order. Each migration is compiled once for all ledgers of a process. */
 export function migrationTexts(dialect: Dialect, fromVersion: number, toVersion = ledgerVersion): string[] {
   let texts = compiled.get(dialect)
   if (texts === undefined) {
     const spelling = spellingOf(dialect)
-    texts = migrations.map((migration) => migration.statements(spelling).map((statement) => statement.compile().sql))
+    texts = migrations.map((migration) =>
+      once(() => migration.statements(spelling).map((statement) => statement.compile().sql)),
+    )
     compiled.set(dialect, texts)
   }
   // A file may claim a negative version: `slice` would count it from the end.
-  return texts.slice(fromVersion, Math.max(fromVersion, toVersion)).flat()
+  return texts.slice(fromVersion, Math.max(fromVersion, toVersion)).flatMap((each) => each())
 }

@@ -23,7 +23,7 @@ import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../src/core/clock.ts'
 import { connect, isBusy } from '../../../src/ledger/dialects/sqlite/connection.ts'
-import { currentSchemaDigest } from '../../../src/ledger/dialects/sqlite/current-schema.ts'
+import { currentSchemaDigest, schemaVersion } from '../../../src/ledger/dialects/sqlite/current-schema.ts'
 import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
 import { busyTimeoutMs, openFile } from '../../../src/ledger/dialects/sqlite/open-file.ts'
 import { schemaDigest } from '../../../src/ledger/dialects/sqlite/own-schema.ts'
@@ -364,6 +364,16 @@ describe('migrations', () => {
     const { connection } = await open(':memory:')
     onTestFinished(() => connection.close())
     expect(contentOf(connection)).toEqual(expected)
+  })
+
+  it('only the migrations that a ledger needs are compiled, none for a new one', () => {
+    const compiled = migrations.map((migration) => vi.spyOn(migration, 'statements'))
+    const numbers = () => compiled.flatMap(({ mock }, at) => (mock.calls.length > 0 ? [at + 1] : []))
+    const dialect = { ...sqliteDialect }
+    expect(migrationTexts(dialect, schemaVersion)).toEqual([])
+    expect(numbers()).toEqual([])
+    migrationTexts(dialect, ledgerVersion - 1)
+    expect(numbers()).toEqual([ledgerVersion])
   })
 
   it('an interrupted migration leaves nothing in the ledger file', async () => {
