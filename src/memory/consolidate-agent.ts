@@ -12,7 +12,7 @@ import { type ContraryFact, compare, settleContradictions } from './compare.ts'
 import { type Consolidated, ConsolidationRun } from './consolidation-run.ts'
 import type { Deliberation } from './deliberate.ts'
 import { confirmFact, disputeFact, insertFact, markFact, supersedeFact } from './fact-writes.ts'
-import { type AlikePair, groupAlike, pairKey } from './group-facts.ts'
+import { type AlikePair, alikeByChain, groupAlike, pairKey } from './group-facts.ts'
 import { keyFindings } from './summary-text.ts'
 
 export interface AgentRequest {
@@ -129,8 +129,8 @@ function areDisputed(a: FactRecord, b: FactRecord): boolean {
 }
 
 /**
- * Supersedes the facts of a group by its survivor (conformance S2-075), whose confidence stays (S2-079). Facts that it may not replace
- * form a group with a survivor of its own. Returns the ids of superseded facts.
+ * Supersedes the facts of a group by its survivor (conformance S2-075), whose confidence stays (S2-079). Facts that it may not replace,
+ * and those that only these connect with it, form a group with a survivor of its own. Returns the ids of superseded facts.
  */
 function* supersedeGroup(
   tx: Tx,
@@ -143,7 +143,8 @@ function* supersedeGroup(
   for (let left = group; left.length > 1; ) {
     const survivor = survivorOf(left, (a, b) => d.saysLess(a.text, b.text))
     const others = left.filter(({ id }) => id !== survivor.id)
-    const losers = new Set(others.filter((fact) => d.mayReplace(survivor, fact)))
+    const replaceable = others.filter((fact) => d.mayReplace(survivor, fact))
+    const losers = alikeByChain(d, survivor, replaceable)
     for (const loser of losers) {
       yield* supersedeFact(tx, d, loser, survivor.id)
       run.decide('superseded', loser.id, { otherId: survivor.id, similarity: d.likeness(loser.text, survivor.text) })

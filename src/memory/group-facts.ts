@@ -4,6 +4,7 @@ import { subjectOf } from '../entities/disagreement.ts'
 import { probeCount, wordsOf } from '../entities/fact-tokens.ts'
 import type { FactRecord } from '../entities/memory.ts'
 import { groupsOf } from '../machines/fact-groups.ts'
+import type { Deliberation } from './deliberate.ts'
 import type { MemorySettings } from './memory-settings.ts'
 
 export interface AlikePair {
@@ -52,6 +53,23 @@ function split(
   }
   const sets = [...new Set(setOf.values())].filter((set) => set.length > 1)
   return sets.map((set) => set.toSorted((x, y) => (scope.get(x) as number) - (scope.get(y) as number)))
+}
+
+/**
+ * Returns the facts among `others` that are alike to `fact`, directly or by a chain of others. When only some members of a group can be
+ * merged into a fact, this leaves out those that only the remaining members connect with it.
+ */
+export function alikeByChain(d: Deliberation, fact: FactRecord, others: readonly FactRecord[]): Set<FactRecord> {
+  const found = new Set<FactRecord>()
+  const open = [fact]
+  for (let known = open.pop(); known !== undefined; known = open.pop()) {
+    for (const other of others) {
+      if (found.has(other) || !d.isAlike(known.text, other.text)) continue
+      found.add(other)
+      open.push(other)
+    }
+  }
+  return found
 }
 
 /** The same key for a pair in either order. */

@@ -15,6 +15,7 @@ import { type AlikeFact, compare, comparedWith, settleContradictions } from './c
 import { ConsolidationRun } from './consolidation-run.ts'
 import { type Deliberation, grounds, type Resolution } from './deliberate.ts'
 import { confirmFact, insertFact, markFact } from './fact-writes.ts'
+import { alikeByChain } from './group-facts.ts'
 
 export interface MergeRequest {
   from: string
@@ -147,7 +148,7 @@ export class Carrier {
     )
   }
 
-  /** `holder` is the fact on the target; `leftOut` are members that contradict it although they are alike to the offered fact. */
+  /** `holder` is the fact on the target; `leftOut` are members that it does not cover. */
   *carry(tx: Tx, { fact, members, category, confidence }: Offer): Op<{ holder: FactRecord; leftOut: FactRecord[] }> {
     const { alike, lesser, contrary } = yield* compare(tx, this.#d, this.#into, fact)
     const statedBy = joinedSources(members.map((member) => member.statedBy))
@@ -203,14 +204,15 @@ export class Carrier {
   }
 
   *#mark(tx: Tx, offered: FactRecord, members: readonly FactRecord[], holder: FactRecord): Op<FactRecord[]> {
-    const leftOut: FactRecord[] = []
-    for (const member of members) {
-      const isOwn = member.id === offered.id
-      const isMore = this.#d.lacksNumbers(holder.text, member.text)
-      if (!isOwn && (isMore || this.#d.contradicts(holder, member) !== null)) leftOut.push(member)
-      else yield* markFact(tx, this.#d, member, { mergedTo: holder.id, mergedConfidence: member.confidence })
+    const isCovered = (member: FactRecord): boolean =>
+      member.id !== offered.id &&
+      !this.#d.lacksNumbers(holder.text, member.text) &&
+      this.#d.contradicts(holder, member) === null
+    const taken = alikeByChain(this.#d, offered, members.filter(isCovered))
+    for (const member of [offered, ...taken]) {
+      yield* markFact(tx, this.#d, member, { mergedTo: holder.id, mergedConfidence: member.confidence })
     }
-    return leftOut
+    return members.filter((member) => member.id !== offered.id && !taken.has(member))
   }
 }
 

@@ -11,6 +11,7 @@ export function complaints(tables: Tables, threshold: number): string[] {
     ...successors(tables),
     ...lostObservations(tables, threshold),
     ...lostInMerges(tables, threshold),
+    ...lostInGroups(tables, threshold),
     ...survivors(tables),
     ...accounts(tables),
     ...counters(tables),
@@ -74,25 +75,43 @@ function lostObservations(tables: Tables, threshold: number): string[] {
 /** A merged fact is covered by the fact above. */
 function lostInMerges(tables: Tables, threshold: number): string[] {
   const facts = byId(tables)
+  const mergedInto = Map.groupBy(tables.facts, ({ mergedTo }) => mergedTo)
   return tables.facts
     .filter(({ mergedTo }) => mergedTo !== null)
     .flatMap(({ id, text, mergedTo }) => {
       const holder = facts.get(mergedTo as string)
       if (holder === undefined) return [`${id} was carried to nothing`]
-      if (!saysAlong(tables.facts, holder, text, threshold)) return [`${id} (${text}) was lost in “${holder.text}”`]
+      if (!isCovered(text, holder, mergedInto.get(mergedTo) ?? [], threshold))
+        return [`${id} (${text}) was lost in “${holder.text}”`]
       if (contradict(holder.text, text, threshold)) return [`${id} (${text}) was taken for “${holder.text}”`]
       return endOf(facts, holder.id) === undefined ? [`${id} (${text}) is held by nothing any more`] : []
     })
 }
 
-/** Alike, or alike to something merged into the same fact, and so on: groups are chains. */
-function saysAlong(facts: readonly FactRecord[], holder: FactRecord, text: string, threshold: number): boolean {
-  const carried = new Set(facts.filter(({ mergedTo }) => mergedTo === holder.id).map((fact) => fact.text))
+/** A superseded fact is covered by its survivor. */
+function lostInGroups(tables: Tables, threshold: number): string[] {
+  const facts = byId(tables)
+  const groups = Map.groupBy(
+    tables.decisions.filter(({ kind }) => kind === 'superseded'),
+    ({ consolidationId, otherId }) => `${consolidationId} ${otherId}`,
+  )
+  return [...groups.values()].flatMap((group) => {
+    const survivor = facts.get(group[0]?.otherId ?? '') as FactRecord
+    const losers = group.map(({ factId }) => facts.get(factId) as FactRecord)
+    return losers
+      .filter(({ text }) => !isCovered(text, survivor, losers, threshold))
+      .map(({ id, text }) => `${id} (${text}) was lost in “${survivor.text}”`)
+  })
+}
+
+/** Alike to the holder, or to something that went into the same one, and so on: groups are chains. */
+function isCovered(text: string, holder: FactRecord, taken: readonly FactRecord[], threshold: number): boolean {
+  const others = new Set(taken.map((fact) => fact.text))
   const open = [holder.text]
   for (let said = open.pop(); said !== undefined; said = open.pop()) {
     const known = said
     if (saysTheSame(known, text, threshold)) return true
-    for (const other of carried) if (saysTheSame(known, other, threshold) && carried.delete(other)) open.push(other)
+    for (const other of others) if (saysTheSame(known, other, threshold) && others.delete(other)) open.push(other)
   }
   return false
 }

@@ -116,6 +116,20 @@ describe('A project', () => {
     expect(await known()).toEqual(['0.9 c'])
   })
 
+  it('S2-022 S2-106 a fact that only a fact left behind connects with the merged one stays with its task', async () => {
+    const { state, project, known, teams } = await openProject({ memory: { threshold: 0.6 } })
+    await state(0, 'cache token retry limit proxy not', { confidence: 0.8 })
+    await state(1, 'token queue retry limit not', { confidence: 0.5, category: 'insight' })
+    await state(2, 'token queue retry limit proxy not 10s', { category: 'insight' })
+    expect(await project()).toMatchObject({ ephemeral: 2 })
+    expect(await known()).toHaveLength(1)
+    expect(await known(teams[1].branch)).toEqual(['0.5 token queue retry limit not'])
+    // It is still open: a second task that finds it brings it to main.
+    await state(0, 'token queue retry limit not', { confidence: 0.9 })
+    await project()
+    expect(await known()).toContain('1 token queue retry limit not')
+  })
+
   it('grouping a fact of many tasks gives the same as comparing each pair', async () => {
     const { project, known, team, call } = await openProject()
     for (let nth = 0; nth < 300; nth++) {

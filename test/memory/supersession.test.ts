@@ -121,4 +121,19 @@ describe('A vaguer fact', () => {
     await call('mem:merge', { branch })
     expect(await known()).toEqual([`1 ${vague}`, `0.7 ${thirty}`])
   })
+
+  it('S2-022 S2-074 a fact is not superseded by one with which only a fact that stays connects it', async () => {
+    const { call, team, known } = await openMemory({ memory: { threshold: 0.6 } })
+    const { taskId, on } = await team('Bill', 'ada')
+    const place = { taskId, agentId: 'ada' }
+    await call('mem:remember', { text: 'cache token retry limit proxy not', confidence: 0.9, ...place })
+    await call('mem:remember', { text: 'token queue retry limit not', confidence: 0.8, ...place })
+    await call('mem:remember', { text: 'token queue retry limit proxy not 10s', confidence: 0.7, ...place })
+    await call('mem:consolidate', { level: 'agent', ...place })
+    expect(await known(on('ada'))).toEqual([
+      '0.9 cache token retry limit proxy not',
+      '0.8 token queue retry limit not',
+      '0.7 token queue retry limit proxy not 10s',
+    ])
+  })
 })
