@@ -4,19 +4,18 @@
 import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { createKillingLedger, type KillPoint } from '../crash/killing-ledger.ts'
+import { createKillingLedger, type Deaths } from '../crash/killing-ledger.ts'
 import { answerAll, createScenarioModel, reportTask, scenarioAbilities } from './kill-scenario.ts'
 
-export interface KillOrders {
+export interface KillOrders extends Deaths {
   ledger: string
   effects: string
-  death?: KillPoint
   careless?: boolean
 }
 
 const orders = JSON.parse(process.argv[2] as string) as KillOrders
 const inner = await openLedger(orders.ledger)
-const { ledger, steps } = createKillingLedger(inner, orders.death)
+const { ledger, steps } = createKillingLedger(inner, orders)
 const engine = (await createEngine({
   ledger,
   model: createScenarioModel(),

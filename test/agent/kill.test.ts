@@ -9,9 +9,9 @@ import type { Task } from '../../src/entities/task.ts'
 import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
-import { createPlace, drawSeed, type Place, randomOf, twoAtATime } from '../crash/child.ts'
+import { afterDeaths, createPlace, drawSeed, type Place, randomOf, twoAtATime } from '../crash/child.ts'
 import { violations } from '../crash/invariants.ts'
-import type { KillPoint } from '../crash/killing-ledger.ts'
+import type { Deaths, KillPoint } from '../crash/killing-ledger.ts'
 import { programOf } from '../programs.ts'
 import { complaintsOf, type Evidence, gather } from './kill-checks.ts'
 import { everyPoint, onePointOfEachKind, playAlone } from './kill-points.ts'
@@ -69,45 +69,40 @@ describe('an agent whose process is killed', () => {
     const untried = (when: KillPoint['when']) =>
       steps.filter((name) => !points.some((point) => point.name === name && point.when === when))
     expect([...untried('before'), ...untried('after')]).toEqual([])
-    const sums = { kills: 0, interrupted: 0 }
-    await twoAtATime(points, async ({ name, ...death }) => {
-      const place = createPlace()
-      if ((await play(place, { death })).signal === 'SIGKILL') sums.kills++
+    let interrupted = 0
+    const { kills, images } = await afterDeaths(points, play, async (place, { name, step, when }) => {
       const { evidence, complaints: found } = await goOn(place)
-      expect(found, `killed ${death.when} step ${death.step} (${name})`).toEqual([])
-      sums.interrupted += interruptedIn(evidence)
+      expect(found, `killed ${when} step ${step} (${name})`).toEqual([])
+      interrupted += interruptedIn(evidence)
     })
-    console.log(`${sums.kills} kills at ${points.length} points; ${sums.interrupted} calls were interrupted`)
+    console.log(`${kills} kills and ${images} images at ${points.length} points; ${interrupted} calls were interrupted`)
     // The last steps of a process vary with the order in which its tools end.
-    expect(sums.kills).toBeGreaterThan(points.length * 0.9)
-    expect(sums.interrupted).toBeGreaterThan(0)
+    expect(kills + images).toBeGreaterThan(points.length * 0.9)
+    expect(interrupted).toBeGreaterThan(0)
   }, 240_000)
 
   it('S0-103 an agent whose process is killed continues after a second kill during its recovery', async () => {
     const random = randomOf(drawSeed('agents killed twice'))
-    const twice = Array.from({ length: 12 }, (): KillPoint[] =>
-      [60, 40].map(
-        (steps): KillPoint => ({
-          step: 4 + Math.floor(random() * steps),
-          when: random() < 0.5 ? 'before' : 'after',
-        }),
-      ),
-    )
-    let kills = 0
-    await twoAtATime(twice, async (deaths) => {
-      const place = createPlace()
-      for (const death of deaths) if ((await play(place, { death })).signal === 'SIGKILL') kills++
-      expect((await goOn(place)).complaints, JSON.stringify(deaths)).toEqual([])
+    const within = (steps: number): KillPoint => ({
+      step: 4 + Math.floor(random() * steps),
+      when: random() < 0.5 ? 'before' : 'after',
     })
-    expect(kills).toBeGreaterThan(twice.length)
+    const twice = Array.from({ length: 12 }, () => ({ ...within(60), death: within(40) }))
+    let again = 0
+    const { kills, images } = await afterDeaths(twice, play, async (place, { death, ...first }) => {
+      if ((await play(place, { death })).signal === 'SIGKILL') again++
+      expect((await goOn(place)).complaints, JSON.stringify([first, death])).toEqual([])
+    })
+    expect(kills + images + again).toBeGreaterThan(twice.length)
+    expect(again).toBeGreaterThan(0)
   }, 240_000)
 
   it('the harness detects a tool that is repeated and must not be', async () => {
     const found: string[] = []
-    const deaths = [6, 7, 8, 9, 10, 11].map((step): KillPoint => ({ step, when: 'before' }))
-    await twoAtATime(deaths, async (death) => {
-      const place = createPlace()
-      await play(place, { death, careless: true })
+    // The process that is killed, at the first of them, has done nothing yet: the images show it.
+    const points = [1, 6, 7, 8, 9, 10, 11].map((step): KillPoint => ({ step, when: 'before' }))
+    const playCarelessly = (place: Place, deaths: Deaths) => play(place, { ...deaths, careless: true })
+    await afterDeaths(points, playCarelessly, async (place) => {
       found.push(...(await goOn(place, { careless: true })).complaints)
     })
     expect(found.join()).toMatch(/(one|two|three) was done 2 times/)

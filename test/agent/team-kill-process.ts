@@ -2,21 +2,20 @@
 // it prints which steps it took, if it lives to the end.
 import { createEngine } from '../../src/create-engine.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { createKillingLedger, type KillPoint } from '../crash/killing-ledger.ts'
+import { createKillingLedger, type Deaths } from '../crash/killing-ledger.ts'
 import { observingLate } from './team-faults.ts'
 import { playTeamScenario, scenarioOptions } from './team-scenario.ts'
 
-export interface TeamKillOrders {
+export interface TeamKillOrders extends Deaths {
   ledger: string
   effects: string
-  death?: KillPoint
   /** The planted fault: observations are written outside of the transaction that records the call. */
   late?: boolean
 }
 
 const orders = JSON.parse(process.argv[2] as string) as TeamKillOrders
 const inner = await openLedger(orders.ledger)
-const { ledger, steps } = createKillingLedger(inner, orders.death)
+const { ledger, steps } = createKillingLedger(inner, orders)
 const engine = await createEngine({
   ...scenarioOptions(orders.effects),
   ledger: orders.late ? observingLate(ledger) : ledger,

@@ -1,6 +1,6 @@
 // Starts the processes of the crash tests, reads their lines, and kills them when the test ends.
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -11,6 +11,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts'
 import { programOf } from '../programs.ts'
 import type { ProcessOptions } from './engine-process.ts'
 import { crashExecutors, type Effect } from './executors.ts'
+import type { Deaths, KillPoint } from './killing-ledger.ts'
 
 const script = programOf(import.meta.dirname, 'engine-process.ts')
 
@@ -125,6 +126,37 @@ export async function twoAtATime<T>(jobs: readonly T[], work: (job: T) => Promis
     for (let job = left.shift(); job !== undefined; job = left.shift()) await work(job)
   }
   await Promise.all([worker(), worker()])
+}
+
+/** At one of so many points a process is killed; at the others the files are copied. */
+const killsOneOf = 8
+
+/**
+ * Calls `goOn` with what a process leaves that dies at each point. A start for each would take a second: so one process copies its files when
+ * it comes to the points, before anything else happens, and only at some points is one killed. Returns how many have died in either way;
+ * a process may end before it comes to the last points. `begin`: the place of each process.
+ */
+export async function afterDeaths<P extends KillPoint>(
+  points: readonly P[],
+  play: (place: Place, deaths: Deaths) => Promise<{ signal: NodeJS.Signals | null }>,
+  goOn: (place: Place, point: P) => Promise<void>,
+  begin = createPlace,
+): Promise<{ kills: number; images: number }> {
+  const images = points.filter((_, at) => at % killsOneOf !== 0).map((point) => ({ point, place: createPlace() }))
+  await play(begin(), {
+    images: images.map(({ point: { step, when }, place: { folder } }) => ({ step, when, folder })),
+  })
+  const taken = images.filter(({ place }) => existsSync(place.ledger))
+  await twoAtATime(taken, ({ point, place }) => goOn(place, point))
+  let kills = 0
+  const killed = points.filter((_, at) => at % killsOneOf === 0)
+  await twoAtATime(killed, async (point) => {
+    const { step, when } = point
+    const place = begin()
+    if ((await play(place, { death: { step, when } })).signal === 'SIGKILL') kills++
+    await goOn(place, point)
+  })
+  return { kills, images: taken.length }
 }
 
 /** A generator of numbers in [0, 1) from a seed (mulberry32). */

@@ -6,7 +6,7 @@ import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { observingLate } from '../agent/team-faults.ts'
 import { playScenario, scenarioOptions } from './end-to-end-scenario.ts'
-import { createKillingLedger, type KillPoint } from './killing-ledger.ts'
+import { createKillingLedger, type Deaths } from './killing-ledger.ts'
 
 export interface ScenarioKill {
   /** Inside of the tool that leaves this mark, after it has. */
@@ -20,12 +20,10 @@ export interface ScenarioKill {
   asked?: [who: string, turn: number]
 }
 
-export interface ScenarioProcessOptions {
+export interface ScenarioProcessOptions extends Deaths {
   ledger: string
   effects: string
   kill?: ScenarioKill
-  /** Kills itself at the n-th of all steps. */
-  dieAt?: KillPoint
   careless?: boolean
   /** The planted fault: calls are observed outside of the transaction that records them. */
   late?: boolean
@@ -37,7 +35,7 @@ const die = () => process.kill(process.pid, 'SIGKILL')
 let isArmed = kill.asked === undefined
 
 const inner = await openLedger(options.ledger)
-const { ledger, steps } = createKillingLedger(killingAt(inner), options.dieAt)
+const { ledger, steps } = createKillingLedger(killingAt(inner), options)
 let engine: Engine<any> | undefined
 engine = await createEngine({
   ...scenarioOptions({

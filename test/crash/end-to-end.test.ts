@@ -87,10 +87,10 @@ describe('A team on one ledger, end to end', () => {
     const { steps } = JSON.parse(said) as { steps: string[] }
     const points = torture ? everyPoint(steps) : someOf(everyPoint(steps.slice(0, certainSteps)), 2)
     let killed = 0
-    await twoAtATime(points, async ({ name, ...dieAt }) => {
+    await twoAtATime(points, async ({ name, ...death }) => {
       const place = createPlace()
-      if ((await play(place, { dieAt })).signal === 'SIGKILL') killed++
-      expect((await finish(place)).complaints, `killed ${dieAt.when} step ${dieAt.step} (${name})`).toEqual([])
+      if ((await play(place, { death })).signal === 'SIGKILL') killed++
+      expect((await finish(place)).complaints, `killed ${death.when} step ${death.step} (${name})`).toEqual([])
     })
     console.log(`${killed} kills at ${points.length} points of ${steps.length} steps`)
     expect(killed).toBeGreaterThan(points.length * 0.9)

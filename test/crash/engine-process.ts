@@ -4,17 +4,15 @@ import { createInterface } from 'node:readline'
 import { createEngine } from '../../src/create-engine.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { crashExecutors } from './executors.ts'
-import { createKillingLedger } from './killing-ledger.ts'
+import { createKillingLedger, type Deaths } from './killing-ledger.ts'
 
-export interface ProcessOptions {
+export interface ProcessOptions extends Deaths {
   ledger: string
   effects: string
   /** The tasks to create, each with its key. */
   create?: object[]
   /** When the process closes the engine and ends: when all created tasks have settled, never, or at once. */
   leave?: 'settled' | 'never' | 'at once'
-  /** Kills itself before the n-th step runs, or once it is durable. */
-  dieAt?: { step: number; when: 'before' | 'after' }
   /** Reports every event. */
   follow?: boolean
   maxConcurrent?: number
@@ -34,7 +32,7 @@ input.on('line', () => lineRead.resolve())
 input.on('close', () => process.exit(3))
 
 const inner = await openLedger(options.ledger)
-const { ledger, steps } = createKillingLedger(inner, options.dieAt)
+const { ledger, steps } = createKillingLedger(inner, options)
 const engine = await createEngine({
   ledger,
   executors: crashExecutors({

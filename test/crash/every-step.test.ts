@@ -2,6 +2,7 @@
 // continues. Nothing is lost, silently repeated or stuck.
 import { describe, expect, it } from 'vitest'
 import {
+  afterDeaths,
   createOne,
   createPlace,
   drawSeed,
@@ -12,6 +13,7 @@ import {
   twoAtATime,
 } from './child.ts'
 import { violations } from './invariants.ts'
+import type { Deaths } from './killing-ledger.ts'
 
 const task = { executor: 'everyStep', key: 'everyStep', retry: { maxAttempts: 3 } }
 
@@ -43,27 +45,27 @@ describe('Kills at every step', () => {
       step: index + 1,
       when: index % 2 === parity ? ('before' as const) : ('after' as const),
     }))
-    let kills = 0
+    const play = (place: Place, deaths: Deaths) =>
+      startEngine(place, { create: [task], leave: 'settled', ...deaths }).exited
     let doubles = 0
-    await twoAtATime(points, async (dieAt) => {
-      const place = createPlace()
-      const child = startEngine(place, { create: [task], leave: 'settled', dieAt })
-      if ((await child.exited).signal === 'SIGKILL') kills++
+    const { kills, images } = await afterDeaths(points, play, async (place, { step, when }) => {
       await finish(place)
-      expect(await violations(place), `killed ${dieAt.when} step ${dieAt.step}`).toEqual([])
+      expect(await violations(place), `killed ${when} step ${step}`).toEqual([])
       doubles += effectsOf(place).length - 3
     })
-    console.log(`${kills} kills at ${steps} steps; ${doubles} calls were executed again, each beside a failed one`)
+    console.log(
+      `${kills} kills and ${images} images at ${steps} steps; ${doubles} calls were executed again, each beside a failed one`,
+    )
     // On a slow machine a run has more steps (heartbeats) or fewer (several events in one), and may end before the last point.
-    expect(kills).toBeGreaterThan(points.length * 0.75)
+    expect(kills + images).toBeGreaterThan(points.length * 0.75)
   }, 90_000)
 
   it('the checks after kills find an engine that executes a call before it records it', async () => {
     const complaints: string[] = []
     const points = Array.from({ length: 8 }, (_, index) => ({ step: index + 3, when: 'before' as const }))
-    await twoAtATime(points, async (dieAt) => {
+    await twoAtATime(points, async (death) => {
       const place = createPlace()
-      await startEngine(place, { create: [task], leave: 'settled', dieAt, executeFirst: true }).exited
+      await startEngine(place, { create: [task], leave: 'settled', death, executeFirst: true }).exited
       complaints.push(...(await violations(place, { resting: false })))
     })
     expect(complaints.join()).toContain('was executed without a record')

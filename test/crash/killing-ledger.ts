@@ -1,6 +1,8 @@
 // A ledger that kills its process with SIGKILL at the n-th step: before the step runs, or once it is durable and before any observer is
-// notified. The fault is injected through the port, not by hooks in the engine.
-
+// notified. The fault is injected through the port, not by hooks in the engine. At other steps it copies the files as they are at that moment:
+// what a kill would leave, for many points of one process.
+import { execFileSync } from 'node:child_process'
+import { dirname } from 'node:path'
 import type { Ledger, LedgerObserver, Op, Step } from '../../src/ledger/ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
@@ -9,32 +11,62 @@ export interface KillPoint {
   when: 'before' | 'after'
 }
 
-export function createKillingLedger(
-  inner: Ledger,
-  point: KillPoint | undefined,
-): { ledger: Ledger; steps(): string[] } {
+/** The folder of the ledger is copied into `folder`. */
+export interface Image extends KillPoint {
+  folder: string
+}
+
+export interface Deaths {
+  death?: KillPoint
+  images?: readonly Image[]
+}
+
+export function createKillingLedger(inner: Ledger, { death, images = [] }: Deaths): WatchedLedger {
+  const isAt = (point: KillPoint, other: KillPoint) => point.step === other.step && point.when === other.when
+  return watchSteps(inner, (reached) => {
+    if (death !== undefined && isAt(death, reached)) process.kill(process.pid, 'SIGKILL')
+    for (const image of images) if (isAt(image, reached)) copyFolder(dirname(inner.name), image.folder)
+  })
+}
+
+/** In a process of its own: one that closes any descriptor of a file loses its locks on it. */
+function copyFolder(from: string, to: string): void {
+  execFileSync('cp', ['-R', `${from}/.`, to])
+}
+
+interface WatchedLedger {
+  ledger: Ledger
+  /** The names of all steps so far. */
+  steps(): string[]
+}
+
+/** Calls `reached` before each step, and when it is durable, before any observer is notified. */
+function watchSteps(inner: Ledger, reached: (point: KillPoint) => void): WatchedLedger {
   const steps: string[] = []
-  let armed = false
-  const kill = () => process.kill(process.pid, 'SIGKILL')
+  /** Decided, and not known to be durable. */
+  const decided = new Set<number>()
+  const passed = (step: number) => {
+    if (decided.delete(step)) reached({ step, when: 'after' })
+  }
   const ledger = delegateLedger(inner, {
     step<R>(step: Step<R>): Promise<R> {
-      if (steps.push(step.name) !== point?.step) return inner.step(step)
-      if (point.when === 'before') kill()
-      const last: Step<R> = {
+      const nth = steps.push(step.name)
+      reached({ step: nth, when: 'before' })
+      const watched: Step<R> = {
         ...step,
         *decide(tx): Op<R> {
           const result = yield* step.decide(tx)
-          armed = true
+          decided.add(nth)
           return result
         },
       }
-      return inner.step(last).finally(kill)
+      return inner.step(watched).finally(() => passed(nth))
     },
     observe: (observer: LedgerObserver, options) =>
       inner.observe(
         {
           committed(events) {
-            if (armed) kill()
+            for (const step of decided) passed(step)
             observer.committed(events)
           },
           changed: () => observer.changed(),

@@ -7,7 +7,8 @@ import type { Ledger, Reads } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { violationsIn } from '../ledger/check/violations-in.ts'
-import { createPlace, openEngine, type Place, startEngine, twoAtATime } from './child.ts'
+import { afterDeaths, createPlace, openEngine, type Place, startEngine } from './child.ts'
+import type { Deaths, KillPoint } from './killing-ledger.ts'
 
 const purgeBefore = 8e15
 const groups = 4
@@ -111,12 +112,10 @@ describe('Killed while it purges', () => {
     const points = Array.from({ length: steps }, (_, index) =>
       (['before', 'after'] as const).map((when) => ({ step: index + 1, when })),
     ).flat()
-    let kills = 0
     let halves = 0
-    await twoAtATime(points, async (dieAt) => {
-      const killed = copyOf(place)
-      if ((await startEngine(killed, { purgeBefore, dieAt }).exited).signal === 'SIGKILL') kills++
-      const title = `killed ${dieAt.when} step ${dieAt.step}`
+    const play = (killed: Place, deaths: Deaths) => startEngine(killed, { purgeBefore, ...deaths }).exited
+    const goOn = async (killed: Place, { step, when }: KillPoint) => {
+      const title = `killed ${when} step ${step}`
       expect(await violationsIn(killed.ledger), title).toEqual([])
       expect(await shown(killed), title).toEqual([])
       if (await workedOn(killed)) halves++
@@ -127,9 +126,10 @@ describe('Killed while it purges', () => {
       }
       expect(leftovers(killed), title).toEqual([])
       expect(await violationsIn(killed.ledger), title).toEqual([])
-    })
-    console.log(`${kills} kills at ${steps} steps; ${halves} left a family half purged`)
-    expect(kills).toBe(points.length)
+    }
+    const { kills, images } = await afterDeaths(points, play, goOn, () => copyOf(place))
+    console.log(`${kills} kills and ${images} images at ${steps} steps; ${halves} left a family half purged`)
+    expect(kills + images).toBe(points.length)
     expect(halves).toBeGreaterThan(3)
   }, 120_000)
 
@@ -147,7 +147,7 @@ describe('Killed while it purges', () => {
     expect((await shown(early)).join()).toContain(`${size - 50} of ${size} tasks are shown`)
 
     const half = copyOf(place)
-    const { exited } = startEngine(half, { purgeBefore, dieAt: { step: 4, when: 'after' } })
+    const { exited } = startEngine(half, { purgeBefore, death: { step: 4, when: 'after' } })
     await exited
     const blind = (inner: Ledger): Partial<Ledger> => ({
       read: (query, reader) =>

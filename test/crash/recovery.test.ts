@@ -166,13 +166,13 @@ describe('A kill during recovery', () => {
       { step, when: 'before' as const },
       { step, when: 'after' as const },
     ])
-    await twoAtATime(points, async (dieAt) => {
+    await twoAtATime(points, async (death) => {
       const place = createPlace()
       const first = startEngine(place, { create: [keyed('held')], leave: 'never' })
       await first.lineWhere((line) => 'inside' in line)
       await first.kill()
       for (let kill = 1; kill <= 3; kill++) {
-        expect((await startEngine(place, { leave: 'never', dieAt }).exited).signal).toBe('SIGKILL')
+        expect((await startEngine(place, { leave: 'never', death }).exited).signal).toBe('SIGKILL')
       }
       const engine = await openEngine(place)
       const task = await createOne(engine, keyed('held'))
@@ -181,7 +181,7 @@ describe('A kill during recovery', () => {
       expect((await engine.calls(task)).map((each) => each.status)).toEqual(['failed'])
       await engine.idle()
       await engine.close()
-      expect(await violations(place), `killed ${dieAt.when} step ${dieAt.step} of recovery`).toEqual([])
+      expect(await violations(place), `killed ${death.when} step ${death.step} of recovery`).toEqual([])
     })
   }, 60_000)
 })

@@ -1,5 +1,6 @@
 // The draft of a step: its writes are buffered until it ends or reads more than a row by its id. Reads by id see the draft.
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { PGlite } from '@electric-sql/pglite'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Op, Step, Tx } from '../../src/ledger/ledger.ts'
 import {
   edgeRow,
@@ -11,10 +12,23 @@ import {
   taskRow,
 } from '../../src/testing/index.ts'
 
+let server: Promise<PGlite> | undefined
+let schemas = 0
+
 const ledgers = {
   sqlite: () => openLedger(':memory:'),
-  postgres: async () => openPostgresLedger(await (await import('@electric-sql/pglite')).PGlite.create()),
+  async postgres() {
+    server ??= PGlite.create()
+    const client = await server
+    const schema = `draft_${++schemas}`
+    await client.exec(`create schema ${schema}; set search_path to ${schema}`)
+    return openPostgresLedger(client)
+  },
 }
+
+afterAll(async () => {
+  await (await server)?.close()
+})
 
 function step<R>(name: string, decide: (tx: Tx) => Op<R>): Step<R> {
   return { name, decide }

@@ -4,18 +4,17 @@
 import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { createKillingLedger, type KillPoint } from '../crash/killing-ledger.ts'
+import { createKillingLedger, type Deaths } from '../crash/killing-ledger.ts'
 import { levels } from './kill-story.ts'
 
-export interface KillOrders {
+interface KillOrders extends Deaths {
   ledger: string
   taskIds: string[]
-  death?: KillPoint
 }
 
 const orders = JSON.parse(process.argv[2] as string) as KillOrders
 const inner = await openLedger(orders.ledger)
-const { ledger, steps } = createKillingLedger(inner, orders.death)
+const { ledger, steps } = createKillingLedger(inner, orders)
 const engine = (await createEngine({ ledger, work: false })) as Engine
 for (const [, consolidate] of levels(engine, orders.taskIds)) await consolidate()
 await engine.close()

@@ -1,23 +1,20 @@
 // Crashes at every write: whenever the process dies or the ledger fails during a consolidation, the final state is as if it had run once.
-import { execFile } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import type { Ledger, Op, Tx } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { twoAtATime } from '../crash/child.ts'
-import type { KillPoint } from '../crash/killing-ledger.ts'
-import { ledgerFile } from '../engine/world.ts'
+import { playAlone } from '../agent/kill-points.ts'
+import { afterDeaths, createPlace, type Place } from '../crash/child.ts'
+import type { Deaths, KillPoint } from '../crash/killing-ledger.ts'
 import { violationsIn } from '../ledger/check/violations-in.ts'
 import { programOf } from '../programs.ts'
 import { complaints } from './invariants.ts'
 import { fill, levels } from './kill-story.ts'
 import { inOrder, openMemory, type Tables, tablesOf, tampered } from './world.ts'
 
-const run = promisify(execFile)
-const script = programOf(import.meta.dirname, 'kill-process.ts')
+const program = programOf(import.meta.dirname, 'kill-process.ts')
 
 /** Everything that is compared: all but the history of runs, which has a row for each attempt. */
 const outcome = (tables: Tables) => inOrder({ ...tables, runs: [] })
@@ -106,53 +103,40 @@ describe('A consolidation that fails at any write', () => {
   }, 60_000)
 })
 
-interface Killed {
-  steps: string[] | undefined
-}
-
-async function consolidateIn(ledger: string, taskIds: string[], death?: KillPoint): Promise<Killed> {
-  const orders = JSON.stringify({ ledger, taskIds, death })
-  try {
-    const { stdout } = await run(process.execPath, ['--disable-warning=ExperimentalWarning', script, orders])
-    return JSON.parse(stdout) as Killed
-  } catch (error) {
-    expect((error as { signal?: string }).signal).toBe('SIGKILL')
-    return { steps: undefined }
-  }
-}
-
 describe('Killed at every step', () => {
   it('after a kill at any step of a consolidation another process finishes it without duplicates or losses', async () => {
-    const place = ledgerFile()
-    const first = (await createEngine({ ledger: place, work: false })) as Engine
+    const filled = createPlace()
+    const first = (await createEngine({ ledger: filled.ledger, work: false })) as Engine
     const taskIds = await fill(first)
     await first.close()
     const copy = () => {
-      const path = ledgerFile()
-      copyFileSync(place, path)
-      return path
+      const place = createPlace()
+      copyFileSync(filled.ledger, place.ledger)
+      return place
     }
-    const outcomeOf = async (path: string): Promise<Tables> => {
+    const play = (place: Place, deaths: Deaths = {}) => playAlone(program, place, { taskIds, ...deaths })
+    const tablesIn = async (path: string): Promise<Tables> => {
       const ledger = await openLedger(path)
       const tables = await tablesOf(ledger)
       await ledger.close()
       return tables
     }
     const unharmed = copy()
-    const { steps } = await consolidateIn(unharmed, taskIds)
-    const clean = outcome(await outcomeOf(unharmed))
-    expect(steps?.length).toBeGreaterThan(10)
-    const deaths = Array.from({ length: steps?.length ?? 0 }, (_, at): KillPoint => {
-      return { step: at + 1, when: at % 2 === 0 ? 'before' : 'after' }
-    })
-    await twoAtATime(deaths, async (death) => {
-      const path = copy()
-      expect((await consolidateIn(path, taskIds, death)).steps, `${death.when} ${death.step}`).toBeUndefined()
-      await consolidateIn(path, taskIds)
-      expect(await violationsIn(path)).toEqual([])
-      const tables = await outcomeOf(path)
+    const { said } = await play(unharmed)
+    const { steps } = JSON.parse(said) as { steps: string[] }
+    const clean = outcome(await tablesIn(unharmed.ledger))
+    expect(steps.length).toBeGreaterThan(10)
+    const points = steps.map((_, at): KillPoint => ({ step: at + 1, when: at % 2 === 0 ? 'before' : 'after' }))
+    const goOn = async ({ ledger }: Place, { step, when }: KillPoint) => {
+      const engine = (await createEngine({ ledger, work: false })) as Engine
+      for (const [, consolidate] of levels(engine, taskIds)) await consolidate()
+      await engine.close()
+      expect(await violationsIn(ledger)).toEqual([])
+      const tables = await tablesIn(ledger)
       expect(complaints(tables, 0.85)).toEqual([])
-      expect(outcome(tables), `killed ${death.when} step ${death.step}`).toEqual(clean)
-    })
+      expect(outcome(tables), `killed ${when} step ${step}`).toEqual(clean)
+    }
+    const { kills, images } = await afterDeaths(points, play, goOn, copy)
+    expect(kills + images).toBe(points.length)
   }, 120_000)
 })

@@ -18,12 +18,12 @@ import { mailRow } from '../../src/testing/factories.ts'
 import { callRow, eventRow, openLedger, taskRow } from '../../src/testing/index.ts'
 import { refusalOf } from '../engine/world.ts'
 import { whole } from '../steps/whole-row.ts'
-import { createDatabase, query, type TestServer, testServer } from './server.ts'
+import { createLedger, query, type TestServer, testServer } from './server.ts'
 
 const server = (await testServer()) as TestServer
 
 async function openSeveral(count: number): Promise<{ url: string; ledgers: Ledger[]; close: () => Promise<unknown> }> {
-  const url = await createDatabase(server)
+  const url = await createLedger(server)
   const ledgers: Ledger[] = []
   for (let n = 0; n < count; n++) ledgers.push(await openLedger(url))
   return { url, ledgers, close: () => Promise.all(ledgers.map((ledger) => ledger.close())) }
@@ -246,7 +246,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
 
   /** The most open runs that an admission counts of an executor for which four engines share a limit of two. */
   async function maxOpenRuns(isUnlocked: (sql: string, lock: unknown, limits: number) => boolean): Promise<number> {
-    const url = await createDatabase(server)
+    const url = await createLedger(server)
     const key = await keyOf('limits')
     let most = 0
     changeStatements(
@@ -550,7 +550,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
   })
 
   it('the outcome of a step is reported as it is in the ledger when connections are cut around its commit', async () => {
-    const { wrong, steps, cuts } = await cutAroundCommits()
+    const { wrong, steps, cuts } = await cutAroundCommits(60)
     expect(wrong).toEqual([])
     expect(steps).toBe(180)
     expect(cuts).toBe(60)
@@ -558,15 +558,15 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
 
   it('the outcome of a step is reported wrongly if the server is not asked what became of a commit', async () => {
     changeStatements((sql) => sql.replace('pg_xact_status($1::xid8)', `coalesce('aborted', pg_xact_status($1::xid8))`))
-    const { wrong } = await cutAroundCommits()
+    const { wrong } = await cutAroundCommits(12)
     expect(wrong.length).toBeGreaterThan(0)
   })
 
-  async function cutAroundCommits(): Promise<{ wrong: string[]; steps: number; cuts: number }> {
-    const relay = await openRelay(await createDatabase(server))
+  async function cutAroundCommits(times: number): Promise<{ wrong: string[]; steps: number; cuts: number }> {
+    const relay = await openRelay(await createLedger(server))
     const ledger = await openLedger(relay.url)
     const stored = new Map<string, boolean>()
-    for (let n = 0; n < 60; n++) {
+    for (let n = 0; n < times; n++) {
       relay.cutAtCommit(n % 2 === 0 ? 'before it is sent' : 'before it is answered')
       const steps = [0, 1, 2].map((each) => {
         const id = `task-${n}-${each}`
@@ -588,7 +588,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
   }
 
   it.concurrent('a connection on which the server is silent is given up and made anew', async () => {
-    const relay = await openRelay(await createDatabase(server))
+    const relay = await openRelay(await createLedger(server))
     const ledger = await openLedger(relay.url)
     await ledger.step(add('before'))
     relay.silence()
@@ -603,7 +603,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     { connection: 'a new connection', text: 'pg_is_in_recovery' },
     { connection: 'the connection of the writer alone', text: 'begin isolation level read committed' },
   ])('$connection on which the server is silent is given up and made anew', async ({ text }) => {
-    const relay = await openRelay(await createDatabase(server))
+    const relay = await openRelay(await createLedger(server))
     const ledger = await openLedger(relay.url)
     relay.silenceAt(text)
     relay.refuse(true)
@@ -619,7 +619,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
   })
 
   it.concurrent('the watch uses the last host of the URL when the others accept connections and say nothing', async () => {
-    const direct = await createDatabase(server)
+    const direct = await createLedger(server)
     const relays = [await openRelay(direct), await openRelay(direct)]
     const [last, ...others] = [direct, ...relays.map(({ url }) => url)].map((url) => new URL(url).host)
     const ledger = await openLedger(direct.replace(`${last}`, `${others.join()},${last}`))
@@ -633,7 +633,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
   })
 
   it('a connection that is lost is made anew to the server that the watch uses, and not to the one before', async () => {
-    const direct = await createDatabase(server)
+    const direct = await createLedger(server)
     const relay = await openRelay(direct)
     const [first, last] = [relay.url, direct].map((url) => new URL(url).host)
     const ledger = await openLedger(direct.replace(`${last}`, `${first},${last}`))
@@ -653,7 +653,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
   })
 
   it('nothing is read from or committed on a server that is not the one in use, though it answers: new connections are made', async () => {
-    const url = await createDatabase(server)
+    const url = await createLedger(server)
     const ledger = await openLedger(url)
     const previous = await sessionsOf(url, 'writer', 'reader')
     expect(previous).toHaveLength(2)
@@ -669,7 +669,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
   })
 
   it('reads are repeated while no server can be reached, and refused after ten seconds', async () => {
-    const relay = await openRelay(await createDatabase(server))
+    const relay = await openRelay(await createLedger(server))
     let skippedMs = 0
     const ledger = await openLedger(relay.url, { ...steadyClock, now: () => steadyClock.now() + skippedMs })
     const read = () => ledger.read((tx) => tx.task.list({}, 9))
@@ -699,7 +699,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
   })
 
   it('a read that is under way when the ledger stops is refused with the reason, and so are all later ones', async () => {
-    const url = await createDatabase(server)
+    const url = await createLedger(server)
     const relay = await openRelay(url)
     const ledger = await openLedger(relay.url)
     const read = () => ledger.read((tx) => tx.task.list({}, 9))

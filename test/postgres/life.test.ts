@@ -14,7 +14,7 @@ import { applicationId } from '../../src/ledger/migrations/migrations.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { adminOf, openSecond, startLifeProcess } from './life.ts'
-import { createDatabase, type TestServer, testServer } from './server.ts'
+import { createLedger, type TestServer, testServer } from './server.ts'
 
 const server = (await testServer()) as TestServer
 const leaseMs = 1_500
@@ -112,7 +112,7 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
   it.each(['gate', 'sequence'] as const)(
     'is renewed while all steps of the engine wait for the lock of the %s',
     async (lock) => {
-      const url = await createDatabase(server)
+      const url = await createLedger(server)
       const { engine, end, start } = await openWorking({ ledger: url })
       const task = await start()
       const admin = await adminOf(url)
@@ -128,7 +128,7 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
   )
 
   it('is over while all steps of the engine wait, if a step renews it', async () => {
-    const url = await createDatabase(server)
+    const url = await createLedger(server)
     const { keepLease: _, ...ledger } = delegateLedger(await openLedger(url))
     onTestFinished(() => ledger.close())
     const { start } = await openWorking({ ledger })
@@ -140,7 +140,7 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
   })
 
   it.runIf(isTimed)('is renewed although work keeps the event loop busy for half of it, again and again', async () => {
-    const url = await createDatabase(server)
+    const url = await createLedger(server)
     const first = startLifeProcess({ ledger: url, leaseMs, busy: { ms: leaseMs / 2, times: 8 } })
     await first.lineWith('ready')
     const second = await openSecond(url, leaseMs)
@@ -155,7 +155,7 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
   it.runIf(isTimed)(
     'is over in time if the event loop does not turn, and the engine goes on when it does',
     async () => {
-      const url = await createDatabase(server)
+      const url = await createLedger(server)
       const first = startLifeProcess({ ledger: url, leaseMs, busy: { ms: 4 * leaseMs, times: 1 } })
       await first.lineWith('ready')
       const second = await openSecond(url, leaseMs)
@@ -171,7 +171,7 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
   )
 
   it('ends with the runs of the engine, before others may begin them, if the server cannot be reached; they run again later', async () => {
-    const url = await createDatabase(server)
+    const url = await createLedger(server)
     const { engine, end, runs, start, reported } = await openWorking({ ledger: url })
     const task = await start()
     const admin = await adminOf(url)
@@ -194,7 +194,7 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
   it.each(['before its first heartbeat', 'later'] as const)(
     'is renewed by the event loop if the thread ends %s, which is reported',
     async (when) => {
-      const url = await createDatabase(server)
+      const url = await createLedger(server)
       const started = once(process, 'worker') as Promise<[Worker]>
       if (when !== 'later') process.once('worker', (worker) => void (worker as Worker).terminate())
       const { engine, reported, start } = await openWorking({ ledger: url })
@@ -213,7 +213,7 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
   )
 
   it('is renewed by the event loop if the server has no connection left for the thread, which is reported once', async () => {
-    const url = await createDatabase(server)
+    const url = await createLedger(server)
     const admin = await adminOf(url)
     const { limited } = await limitedRole(url, admin, 3)
     const { reported, start } = await openWorking({ ledger: limited })
@@ -224,7 +224,7 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
   })
 
   it('proves to others that an engine lives whose session with the server cannot be made again, which is reported once', async () => {
-    const url = await createDatabase(server)
+    const url = await createLedger(server)
     const admin = await adminOf(url)
     const { limited, role } = await limitedRole(url, admin, 4)
     const { engine, reported, start, end, runs } = await openWorking({ ledger: limited, leaseMs: 30_000 })
@@ -249,7 +249,7 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
   })
 
   it('ends with the engine, whose thread ends too, and leaves no row open', async () => {
-    const url = await createDatabase(server)
+    const url = await createLedger(server)
     const started = once(process, 'worker') as Promise<[Worker]>
     const { engine, start, end } = await openWorking({ ledger: url })
     const [worker] = await started
@@ -277,7 +277,7 @@ describe.skipIf(server === undefined)('the time of a ledger on a PostgreSQL serv
   it.each([-3_600_000, 3_600_000])(
     'is that of the server for events, due times and leases of an engine whose own clock is off by %i ms',
     async (offMs) => {
-      const url = await createDatabase(server)
+      const url = await createLedger(server)
       const admin = await adminOf(url)
       const clock = { ...systemClock, now: () => Date.now() + offMs }
       const off = await openWorking({
@@ -308,7 +308,7 @@ describe.skipIf(server === undefined)('the time of a ledger on a PostgreSQL serv
   )
 
   it('is compared with leases by the server: an instance whose lease is over is silent, whether or not it holds its lock', async () => {
-    const url = await createDatabase(server)
+    const url = await createLedger(server)
     const [one, other] = (await Promise.all([openLedger(url), openLedger(url)])) as [Ledger, Ledger]
     onTestFinished(async () => {
       await Promise.all([one.close(), other.close()])

@@ -20,6 +20,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import pg from 'pg'
+import { openServerLedger } from '../../src/ledger/dialects/postgres/server-ledger.ts'
 
 export interface TestServer {
   /** Of the maintenance database, where the user may create others. */
@@ -79,6 +80,22 @@ export async function createDatabase(server: TestServer, copied?: string): Promi
   const url = new URL(server.url)
   url.pathname = `/${name}`
   return url.href
+}
+
+const prepared = new Map<TestServer, Promise<string>>()
+
+/** The URL of a new empty ledger with a name of its own: a copy of the first one, because to create its tables takes longer. */
+export async function createLedger(server: TestServer): Promise<string> {
+  const first = prepared.get(server) ?? prepareLedger(server)
+  prepared.set(server, first)
+  return await createDatabase(server, await first)
+}
+
+async function prepareLedger(server: TestServer): Promise<string> {
+  const url = await createDatabase(server)
+  const ledger = await openServerLedger(url)
+  await ledger.close()
+  return url
 }
 
 /** The URL of a ledger in a schema of its own. */
