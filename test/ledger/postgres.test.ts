@@ -11,7 +11,7 @@ import {
   type Step,
   taskRow,
 } from '../../src/testing/index.ts'
-import { emptied } from '../postgres/emptied.ts'
+import { emptied, keptOpen } from '../postgres/emptied.ts'
 
 let server: Promise<PGlite> | undefined
 let schemas = 0
@@ -48,19 +48,19 @@ async function openEmptied(): Promise<PostgresClient> {
 
 const add = (id: string): Step => ({ name: 'add', decide: (tx) => tx.task.insert(taskRow({ id })) })
 
+const ledgers = keptOpen(async () => {
+  const client = await openEmptied()
+  return () => openPostgresLedger(client)
+})
+
 afterAll(async () => {
   await (await server)?.close()
 })
 
 describe('X-017 PostgreSQL in PGlite fulfills the ledger contract', () => {
-  ledgerContract(
-    'PostgreSQL in PGlite',
-    async () => {
-      const ledger = await openPostgresLedger(await openEmptied())
-      return { ledger, close: () => ledger.close() }
-    },
-    { describe, it, expect },
-  )
+  // The tests after it use another schema.
+  afterAll(ledgers.end)
+  ledgerContract('PostgreSQL in PGlite', ledgers.open, { describe, it, expect })
 })
 
 describe('a ledger on PostgreSQL', () => {

@@ -2,15 +2,12 @@
 // creating them takes longer than most tests.
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Ledger } from '../../src/ledger/ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { ledgerContract, openLedger } from '../../src/testing/index.ts'
-import { emptied } from './emptied.ts'
+import { emptied, keptOpen } from './emptied.ts'
 import { createDatabase, testServer } from './server.ts'
 
 const server = await testServer()
 let database: { url: string; admin: pg.Client } | undefined
-let opened: Ledger | undefined
 
 /** The URL of a database with empty tables, the first branch only, and all sequences at 1. */
 async function openEmptied(): Promise<string> {
@@ -25,31 +22,16 @@ async function openEmptied(): Promise<string> {
   return url
 }
 
-/** Closed for good by a test that closes it, and after one that has registered an engine, whose lock it would hold. */
-async function openForTest(): Promise<{ ledger: Ledger; close: () => Promise<void> }> {
+const ledgers = keptOpen(async () => {
   const url = await openEmptied()
-  opened ??= await openLedger(url)
-  const inner = opened
-  const close = async () => {
-    if (opened === inner) opened = undefined
-    await inner.close()
-  }
-  let isRegistered = false
-  const ledger = delegateLedger(inner, {
-    close,
-    register(id) {
-      isRegistered = true
-      return inner.register(id)
-    },
-  })
-  return { ledger, close: async () => void (isRegistered && (await close())) }
-}
+  return () => openLedger(url)
+})
 
 afterAll(async () => {
-  await opened?.close()
+  await ledgers.end()
   await database?.admin.end()
 })
 
 describe.skipIf(server === undefined)('X-017 a PostgreSQL server fulfills the ledger contract', () => {
-  ledgerContract('a PostgreSQL server', openForTest, { describe, it, expect })
+  ledgerContract('a PostgreSQL server', ledgers.open, { describe, it, expect })
 })

@@ -1,3 +1,7 @@
+// One ledger for many tests, each of which begins with it empty: to create its tables, or its connections, takes longer than most tests.
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
+
 /**
  * Deletes the few rows of a test, which takes less time than to truncate all tables, and lets all sequences begin again. The first branch
  * stays. The triggers of some tables would refuse it.
@@ -14,3 +18,34 @@ export const emptied = `do $$ declare name text; begin
   end loop;
   perform setval('branch_seq_seq', 1);
 end $$`
+
+/**
+ * `empty` empties the database of the ledger, and returns how it is opened. It is opened anew after a test that closes it, or that registers an
+ * engine: it would go on holding its lock.
+ */
+export function keptOpen(empty: () => Promise<() => Promise<Ledger>>) {
+  let opened: Ledger | undefined
+  return {
+    async open(): Promise<{ ledger: Ledger; close: () => Promise<void> }> {
+      const openAnew = await empty()
+      opened ??= await openAnew()
+      const inner = opened
+      let isRegistered = false
+      const close = async () => {
+        if (opened === inner) opened = undefined
+        await inner.close()
+      }
+      const ledger = delegateLedger(inner, {
+        close,
+        register(id) {
+          isRegistered = true
+          return inner.register(id)
+        },
+      })
+      return { ledger, close: async () => void (isRegistered && (await close())) }
+    },
+    async end(): Promise<void> {
+      await opened?.close()
+    },
+  }
+}
