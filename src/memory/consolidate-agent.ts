@@ -6,13 +6,12 @@ import type { BranchRecord, FactRecord } from '../entities/memory.ts'
 import { joinedSources } from '../entities/source.ts'
 import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import { survivorOf } from '../machines/fact-groups.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
 import { type ContraryFact, compare, settleContradictions } from './compare.ts'
 import { type Consolidated, ConsolidationRun } from './consolidation-run.ts'
 import type { Deliberation } from './deliberate.ts'
 import { confirmFact, disputeFact, insertFact, markFact, supersedeFact } from './fact-writes.ts'
-import { type AlikePair, alikeByChain, groupAlike, pairKey } from './group-facts.ts'
+import { type AlikePair, type Covered, groupAlike, pairKey, splitBySurvivor } from './group-facts.ts'
 import { keyFindings } from './summary-text.ts'
 
 export interface AgentRequest {
@@ -60,8 +59,15 @@ function* mergeDuplicates(tx: Tx, d: Deliberation, run: ConsolidationRun, branch
   const clashes = (a: string, b: string): boolean =>
     contrary.has(pairKey(a, b)) || (areDisputed(factOf(a), factOf(b)) && d.contradicts(factOf(a), factOf(b)) !== null)
   const open = pairs.filter(({ a, b }) => !superseded.has(a) && !superseded.has(b))
+  const rules = {
+    saysLess: (a: FactRecord, b: FactRecord) => d.saysLess(a.text, b.text),
+    covers: (a: FactRecord, b: FactRecord) => d.mayReplace(a, b),
+  }
   for (const group of groupAlike(ids, open, clashes)) {
-    for (const id of yield* supersedeGroup(tx, d, run, group.map(factOf), facts)) superseded.add(id)
+    for (const each of splitBySurvivor(group.map(factOf), open, rules)) {
+      facts.set(each.survivor.id, yield* supersedeCovered(tx, d, run, each))
+      for (const { id } of each.covered) superseded.add(id)
+    }
   }
   for (const { id } of uncompared) if (!superseded.has(id)) yield* markFact(tx, d, factOf(id), { comparedBy: measure })
 }
@@ -128,33 +134,19 @@ function areDisputed(a: FactRecord, b: FactRecord): boolean {
   return a.disputed && b.disputed
 }
 
-/**
- * Supersedes the facts of a group by its survivor (conformance S2-075), whose confidence stays (S2-079). Facts that it may not replace,
- * and those that only these connect with it, form a group with a survivor of its own. Returns the ids of superseded facts.
- */
-function* supersedeGroup(
+/** Supersedes facts by a survivor (conformance S2-075), whose confidence stays (S2-079). Returns it as it is afterwards. */
+function* supersedeCovered(
   tx: Tx,
   d: Deliberation,
   run: ConsolidationRun,
-  group: readonly FactRecord[],
-  facts: Map<string, FactRecord>,
-): Op<string[]> {
-  const superseded: string[] = []
-  for (let left = group; left.length > 1; ) {
-    const survivor = survivorOf(left, (a, b) => d.saysLess(a.text, b.text))
-    const others = left.filter(({ id }) => id !== survivor.id)
-    const replaceable = others.filter((fact) => d.mayReplace(survivor, fact))
-    const losers = alikeByChain(d, survivor, replaceable)
-    for (const loser of losers) {
-      yield* supersedeFact(tx, d, loser, survivor.id)
-      run.decide('superseded', loser.id, { otherId: survivor.id, similarity: d.likeness(loser.text, survivor.text) })
-      run.counts.factsDeduplicated++
-      superseded.push(loser.id)
-    }
-    facts.set(survivor.id, yield* inheritSources(tx, d, survivor, [...losers]))
-    left = others.filter((fact) => !losers.has(fact))
+  { survivor, covered }: Covered,
+): Op<FactRecord> {
+  for (const loser of covered) {
+    yield* supersedeFact(tx, d, loser, survivor.id)
+    run.decide('superseded', loser.id, { otherId: survivor.id, similarity: d.likeness(loser.text, survivor.text) })
+    run.counts.factsDeduplicated++
   }
-  return superseded
+  return yield* inheritSources(tx, d, survivor, covered)
 }
 
 /** The survivor inherits the sources of superseded facts that said no less, and their disputes. */

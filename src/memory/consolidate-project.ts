@@ -9,12 +9,11 @@ import { joinedSources, lasts } from '../entities/source.ts'
 import type { TeamRecord } from '../entities/team.ts'
 import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import { survivorOf } from '../machines/fact-groups.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
 import { compare } from './compare.ts'
 import { type Consolidated, ConsolidationRun } from './consolidation-run.ts'
 import type { Deliberation } from './deliberate.ts'
-import { type AlikePair, groupAlike, pairKey, possiblePairs } from './group-facts.ts'
+import { type AlikePair, groupAlike, pairKey, possiblePairs, splitBySurvivor } from './group-facts.ts'
 import { type DurableSettings, durableRuleOf } from './memory-settings.ts'
 import { Carrier, type Conflict, type Offer } from './merge.ts'
 
@@ -87,7 +86,7 @@ function* carryWhatLasts(
   carrier: Carrier,
   { branch, teams, open, durable }: Round,
 ): Op<FactRecord[]> {
-  const offers = groupsAmong(d, open).map((members) => offerOf(d, members, teams))
+  const offers = groupsAmong(d, open).flatMap((group) => offersOf(d, group, teams))
   const left: FactRecord[] = []
   // Durable offers first, so that the others are compared with the same state of the target in any order.
   for (const offer of offers.toSorted((a, b) => Number(b.durable) - Number(a.durable))) {
@@ -139,8 +138,13 @@ function noTeam(taskId: string, parent: string, team: TeamRecord | undefined): E
   )
 }
 
+interface Group {
+  members: FactRecord[]
+  pairs: AlikePair[]
+}
+
 /** Groups of alike facts of different tasks, and each of the others by itself; oldest first. */
-function groupsAmong(d: Deliberation, facts: readonly FactRecord[]): FactRecord[][] {
+function groupsAmong(d: Deliberation, facts: readonly FactRecord[]): Group[] {
   // Identical texts are compared once.
   const alike = Map.groupBy(
     facts.toSorted((a, b) => a.seq - b.seq),
@@ -157,23 +161,57 @@ function groupsAmong(d: Deliberation, facts: readonly FactRecord[]): FactRecord[
   const groups = groupAlike([...byRepresentative.keys()], pairs, (a, b) => contrary.has(pairKey(a, b)))
   const grouped = new Set(groups.flat())
   const alone = [...byRepresentative.keys()].filter((id) => !grouped.has(id)).map((id) => [id])
+  const pairsOf = Map.groupBy(pairs, ({ a }) => a)
   return [...groups, ...alone]
-    .map((ids) => ids.flatMap((id) => byRepresentative.get(id) as FactRecord[]).toSorted((a, b) => a.seq - b.seq))
-    .toSorted(([a], [b]) => (a as FactRecord).seq - (b as FactRecord).seq)
+    .map((ids): Group => {
+      const lists = ids.map((id) => byRepresentative.get(id) as FactRecord[])
+      return {
+        members: lists.flat().toSorted((a, b) => a.seq - b.seq),
+        pairs: [...ids.flatMap((id) => pairsOf.get(id) ?? []), ...lists.flatMap(identicalPairs)],
+      }
+    })
+    .toSorted(({ members: [a] }, { members: [b] }) => (a as FactRecord).seq - (b as FactRecord).seq)
 }
 
-/** The survivor of a group. Each further task counts as one more observation. */
+function identicalPairs([first, ...others]: readonly FactRecord[]): AlikePair[] {
+  return others.map(({ id }) => ({ a: (first as FactRecord).id, b: id, likeness: 1 }))
+}
+
+/**
+ * The survivors of a group with what they cover. Each further task counts as one more observation, also if what it found is alike to the
+ * survivor and says more.
+ */
+function offersOf(
+  d: Deliberation,
+  { members: group, pairs }: Group,
+  teams: readonly Source[],
+): Array<Offer & { durable: boolean }> {
+  const found = splitBySurvivor(group, pairs, {
+    saysLess: (a, b) => d.saysLess(a.text, b.text),
+    covers: (a, b) => !d.lacksNumbers(a.text, b.text),
+  })
+  return found.map(({ survivor, covered }) => {
+    const members = [survivor, ...covered]
+    const known = new Set(members)
+    const more = group.filter((fact) => !known.has(fact) && saysMore(d, fact, survivor))
+    return offerOf(d, { survivor, members, supporters: [...members, ...more] }, teams)
+  })
+}
+
+function saysMore(d: Deliberation, fact: FactRecord, than: FactRecord): boolean {
+  return d.lacksNumbers(than.text, fact.text) && d.isAlike(than.text, fact.text)
+}
+
 function offerOf(
   d: Deliberation,
-  members: readonly FactRecord[],
+  { survivor: fact, members, supporters }: Record<'members' | 'supporters', FactRecord[]> & { survivor: FactRecord },
   teams: readonly Source[],
 ): Offer & { durable: boolean } {
-  const fact = survivorOf(members, (a, b) => d.saysLess(a.text, b.text))
-  const statedBy = joinedSources(members.map((member) => member.statedBy))
-  const branches = new Set(members.map(({ branch }) => branch))
+  const statedBy = joinedSources(supporters.map((each) => each.statedBy))
+  const branches = new Set(supporters.map(({ branch }) => branch))
   const confidence = Math.min(fullConfidence, fact.confidence + boostBy * (branches.size - 1))
   const rules = teams.filter(({ branch }) => branches.has(branch)).map((team) => durableRuleOf(d.settings, team))
-  const lasting = [fact, ...members].find(({ category }) =>
+  const lasting = supporters.find(({ category }) =>
     rules.some((rule) => lasts({ confidence, category, statedBy }, rule)),
   )
   return {
@@ -181,6 +219,7 @@ function offerOf(
     members,
     category: categoryNamed((lasting ?? fact).category),
     confidence,
+    statedBy,
     durable: lasting !== undefined,
   }
 }

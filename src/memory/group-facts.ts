@@ -3,8 +3,7 @@
 import { subjectOf } from '../entities/disagreement.ts'
 import { probeCount, wordsOf } from '../entities/fact-tokens.ts'
 import type { FactRecord } from '../entities/memory.ts'
-import { groupsOf } from '../machines/fact-groups.ts'
-import type { Deliberation } from './deliberate.ts'
+import { groupsOf, survivorOf } from '../machines/fact-groups.ts'
 import type { MemorySettings } from './memory-settings.ts'
 
 export interface AlikePair {
@@ -55,21 +54,52 @@ function split(
   return sets.map((set) => set.toSorted((x, y) => (scope.get(x) as number) - (scope.get(y) as number)))
 }
 
+export interface Covered {
+  survivor: FactRecord
+  /** The facts for which the survivor can stand. */
+  covered: FactRecord[]
+}
+
 /**
- * Returns the facts among `others` that are alike to `fact`, directly or by a chain of others. When only some members of a group can be
- * merged into a fact, this leaves out those that only the remaining members connect with it.
+ * Splits a group of alike facts into survivors and what each of them covers. A survivor covers facts to which a chain of facts that it covers
+ * leads; those that are connected with it only through other facts are left to the next survivor.
  */
-export function alikeByChain(d: Deliberation, fact: FactRecord, others: readonly FactRecord[]): Set<FactRecord> {
-  const found = new Set<FactRecord>()
-  const open = [fact]
-  for (let known = open.pop(); known !== undefined; known = open.pop()) {
-    for (const other of others) {
-      if (found.has(other) || !d.isAlike(known.text, other.text)) continue
-      found.add(other)
-      open.push(other)
+export function splitBySurvivor(
+  group: readonly FactRecord[],
+  pairs: readonly AlikePair[],
+  { saysLess, covers }: Record<'saysLess' | 'covers', (a: FactRecord, b: FactRecord) => boolean>,
+): Covered[] {
+  const neighbours = neighboursIn(group, pairs)
+  const found: Covered[] = []
+  for (let left = group; left.length > 0; ) {
+    const survivor = survivorOf(left, saysLess)
+    const open = new Map(left.filter((fact) => covers(survivor, fact)).map((fact) => [fact.id, fact]))
+    open.delete(survivor.id)
+    const covered: FactRecord[] = []
+    const passed = [survivor]
+    for (let fact = passed.pop(); fact !== undefined; fact = passed.pop()) {
+      for (const id of neighbours.get(fact.id) ?? []) {
+        const next = open.get(id)
+        if (next === undefined) continue
+        open.delete(id)
+        covered.push(next)
+        passed.push(next)
+      }
     }
+    found.push({ survivor, covered })
+    const done = new Set([survivor, ...covered])
+    left = left.filter((fact) => !done.has(fact))
   }
   return found
+}
+
+function neighboursIn(group: readonly FactRecord[], pairs: readonly AlikePair[]): Map<string, string[]> {
+  const neighbours = new Map(group.map(({ id }) => [id, [] as string[]]))
+  for (const { a, b } of pairs) {
+    neighbours.get(a)?.push(b)
+    neighbours.get(b)?.push(a)
+  }
+  return neighbours
 }
 
 /** The same key for a pair in either order. */

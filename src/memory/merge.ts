@@ -8,14 +8,13 @@ import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
 import { fullConfidence, merged } from '../entities/confidence.ts'
 import { type BranchRecord, type FactRecord, mainBranch } from '../entities/memory.ts'
-import { joinedSources, type Source } from '../entities/source.ts'
+import type { Source } from '../entities/source.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireBranch, requireOpenBranch, setBranchStatus } from '../steps/branch.ts'
 import { type AlikeFact, compare, comparedWith, settleContradictions } from './compare.ts'
 import { ConsolidationRun } from './consolidation-run.ts'
 import { type Deliberation, grounds, type Resolution } from './deliberate.ts'
 import { confirmFact, insertFact, markFact } from './fact-writes.ts'
-import { alikeByChain } from './group-facts.ts'
 
 export interface MergeRequest {
   from: string
@@ -108,6 +107,7 @@ export interface Offer {
   members: readonly FactRecord[]
   category: string
   confidence: number
+  statedBy: Source[]
 }
 
 /** Carries facts to one branch and counts the outcomes. */
@@ -127,7 +127,8 @@ export class Carrier {
 
   *offer(tx: Tx, fact: FactRecord): Op<void> {
     if (fact.mergedTo !== null) return yield* this.passOn(tx, fact)
-    yield* this.carry(tx, { fact, members: [fact], category: fact.category, confidence: fact.confidence })
+    const { category, confidence, statedBy } = fact
+    yield* this.carry(tx, { fact, members: [fact], category, confidence, statedBy })
   }
 
   /** Adds the confidence that a merged fact has gained since. */
@@ -149,9 +150,11 @@ export class Carrier {
   }
 
   /** `holder` is the fact on the target; `leftOut` are members that it does not cover. */
-  *carry(tx: Tx, { fact, members, category, confidence }: Offer): Op<{ holder: FactRecord; leftOut: FactRecord[] }> {
+  *carry(
+    tx: Tx,
+    { fact, members, category, confidence, statedBy }: Offer,
+  ): Op<{ holder: FactRecord; leftOut: FactRecord[] }> {
     const { alike, lesser, contrary } = yield* compare(tx, this.#d, this.#into, fact)
-    const statedBy = joinedSources(members.map((member) => member.statedBy))
     const [best] = alike
     if (best !== undefined) {
       const raised = yield* this.#raise(tx, best, fact.id, merged(best.fact.confidence, confidence), statedBy)
@@ -204,15 +207,18 @@ export class Carrier {
   }
 
   *#mark(tx: Tx, offered: FactRecord, members: readonly FactRecord[], holder: FactRecord): Op<FactRecord[]> {
-    const isCovered = (member: FactRecord): boolean =>
-      member.id !== offered.id &&
-      !this.#d.lacksNumbers(holder.text, member.text) &&
-      this.#d.contradicts(holder, member) === null
-    const taken = alikeByChain(this.#d, offered, members.filter(isCovered))
+    const others = members.filter(({ id }) => id !== offered.id)
+    const covered = others.filter(
+      (member) => !this.#d.lacksNumbers(holder.text, member.text) && this.#d.contradicts(holder, member) === null,
+    )
+    // A member that is left out may be the only one that connects another with the offered fact.
+    const taken =
+      covered.length === others.length ? covered : covered.filter(({ text }) => this.#d.isAlike(offered.text, text))
     for (const member of [offered, ...taken]) {
       yield* markFact(tx, this.#d, member, { mergedTo: holder.id, mergedConfidence: member.confidence })
     }
-    return members.filter((member) => member.id !== offered.id && !taken.has(member))
+    const marked = new Set(taken)
+    return others.filter((member) => !marked.has(member))
   }
 }
 

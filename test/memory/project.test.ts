@@ -122,12 +122,22 @@ describe('A project', () => {
     await state(1, 'token queue retry limit not', { confidence: 0.5, category: 'insight' })
     await state(2, 'token queue retry limit proxy not 10s', { category: 'insight' })
     expect(await project()).toMatchObject({ ephemeral: 2 })
-    expect(await known()).toHaveLength(1)
+    // Only the fact with the number counts as a second observation.
+    expect(await known()).toEqual(['0.9 cache token retry limit proxy not'])
     expect(await known(teams[1].branch)).toEqual(['0.5 token queue retry limit not'])
     // It is still open: a second task that finds it brings it to main.
     await state(0, 'token queue retry limit not', { confidence: 0.9 })
     await project()
     expect(await known()).toContain('1 token queue retry limit not')
+  })
+
+  it('S2-022 S2-106 a fact that only a fact left behind connects with another makes that one neither durable nor surer', async () => {
+    const { state, project, known } = await openProject({ memory: { threshold: 0.6 } })
+    await state(0, 'cache token retry limit proxy not', { confidence: 0.8, category: 'insight' })
+    await state(1, 'token queue retry limit not', { confidence: 0.5 })
+    await state(2, 'token queue retry limit proxy not 10s', { confidence: 0.5, category: 'insight' })
+    expect(await project()).toMatchObject({ durable: [], ephemeral: 3 })
+    expect(await known()).toEqual([])
   })
 
   it('grouping a fact of many tasks gives the same as comparing each pair', async () => {

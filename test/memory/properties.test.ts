@@ -136,7 +136,7 @@ async function faultsOf(story: Story): Promise<string[]> {
   return found
 }
 
-/** Chance found it: on main, one fact was taken for another with which only a fact that had stayed behind connected it. */
+/** Found by random input: on main, one fact was taken for another with which only a fact that had stayed behind connected it. */
 const chainThroughAFactLeftBehind: Act[] = [
   { do: 'see', task: 0, agent: 'ada', session: 's1', type: 'decision', text: 'token queue retry limit proxy not 10s' },
   { do: 'remember', task: 0, agent: 'ada', text: 'cache token retry limit proxy not', confidence: 0.8 },
