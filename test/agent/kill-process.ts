@@ -4,10 +4,10 @@
 import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { createKillingLedger, type Deaths } from '../crash/killing-ledger.ts'
+import { type CrashPoints, createKillingLedger } from '../crash/killing-ledger.ts'
 import { answerAll, createScenarioModel, reportTask, scenarioAbilities } from './kill-scenario.ts'
 
-export interface KillOrders extends Deaths {
+export interface KillOrders extends CrashPoints {
   ledger: string
   effects: string
   careless?: boolean

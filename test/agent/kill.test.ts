@@ -1,7 +1,7 @@
-// `kill -9` at the writes of an agent's ledger, before them and after them; then another process continues with the
-// same script. The conversation is complete, no tool ran twice, and the model received what was interrupted.
-// ERRAND_TORTURE=1 kills at every write; by default at one of each kind (`onePointOfEachKind` says what that is, and
-// why it is enough; the second deaths of those that are killed twice are drawn from all points).
+// An agent's process dies at the writes of its ledger, before them and after them: by `kill -9`, or in a copy of its files as they are there.
+// Then another process continues with the same script. The conversation is complete, no tool ran twice, and the model received what was
+// interrupted. ERRAND_TORTURE=1 takes every write; by default one of each kind (`onePointOfEachKind` says what that is, and why it is enough;
+// the second deaths of those that die twice are drawn from all points).
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -11,7 +11,7 @@ import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { afterDeaths, createPlace, drawSeed, type Place, randomOf, twoAtATime } from '../crash/child.ts'
 import { violations } from '../crash/invariants.ts'
-import type { Deaths, KillPoint } from '../crash/killing-ledger.ts'
+import type { CrashPoints, KillPoint } from '../crash/killing-ledger.ts'
 import { programOf } from '../programs.ts'
 import { complaintsOf, type Evidence, gather } from './kill-checks.ts'
 import { everyPoint, onePointOfEachKind, playAlone } from './kill-points.ts'
@@ -72,7 +72,7 @@ describe('an agent whose process is killed', () => {
     let interrupted = 0
     const { kills, images } = await afterDeaths(points, play, async (place, { name, step, when }) => {
       const { evidence, complaints: found } = await goOn(place)
-      expect(found, `killed ${when} step ${step} (${name})`).toEqual([])
+      expect(found, `died ${when} step ${step} (${name})`).toEqual([])
       interrupted += interruptedIn(evidence)
     })
     console.log(`${kills} kills and ${images} images at ${points.length} points; ${interrupted} calls were interrupted`)
@@ -99,10 +99,10 @@ describe('an agent whose process is killed', () => {
 
   it('the harness detects a tool that is repeated and must not be', async () => {
     const found: string[] = []
-    // The process that is killed, at the first of them, has done nothing yet: the images show it.
-    const points = [1, 6, 7, 8, 9, 10, 11].map((step): KillPoint => ({ step, when: 'before' }))
-    const playCarelessly = (place: Place, deaths: Deaths) => play(place, { ...deaths, careless: true })
-    await afterDeaths(points, playCarelessly, async (place) => {
+    // The first point is the only kill, and nothing has happened there yet: the fault is found in the images.
+    const deaths = [1, 6, 7, 8, 9, 10, 11].map((step): KillPoint => ({ step, when: 'before' }))
+    const playCarelessly = (place: Place, points: CrashPoints) => play(place, { ...points, careless: true })
+    await afterDeaths(deaths, playCarelessly, async (place) => {
       found.push(...(await goOn(place, { careless: true })).complaints)
     })
     expect(found.join()).toMatch(/(one|two|three) was done 2 times/)

@@ -2,11 +2,11 @@
 // it prints which steps it took, if it lives to the end.
 import { createEngine } from '../../src/create-engine.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { createKillingLedger, type Deaths } from '../crash/killing-ledger.ts'
+import { type CrashPoints, createKillingLedger } from '../crash/killing-ledger.ts'
 import { observingLate } from './team-faults.ts'
 import { playTeamScenario, scenarioOptions } from './team-scenario.ts'
 
-export interface TeamKillOrders extends Deaths {
+export interface TeamKillOrders extends CrashPoints {
   ledger: string
   effects: string
   /** The planted fault: observations are written outside of the transaction that records the call. */

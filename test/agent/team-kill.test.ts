@@ -64,7 +64,7 @@ describe('a team whose process is killed', () => {
 
     const points = torture ? everyPoint(steps) : onePointOfEachKind(steps)
     const { kills, images } = await afterDeaths(points, play, async (place, { name, step, when }) => {
-      expect(await goOn(place), `killed ${when} step ${step} (${name})`).toEqual([])
+      expect(await goOn(place), `died ${when} step ${step} (${name})`).toEqual([])
     })
     console.log(`${kills} kills and ${images} images at ${points.length} points of ${steps.length} steps`)
     // The last steps of a process vary with the order in which its tools end.

@@ -11,7 +11,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts'
 import { programOf } from '../programs.ts'
 import type { ProcessOptions } from './engine-process.ts'
 import { crashExecutors, type Effect } from './executors.ts'
-import type { Deaths, KillPoint } from './killing-ledger.ts'
+import type { CrashPoints, KillPoint } from './killing-ledger.ts'
 
 const script = programOf(import.meta.dirname, 'engine-process.ts')
 
@@ -128,34 +128,39 @@ export async function twoAtATime<T>(jobs: readonly T[], work: (job: T) => Promis
   await Promise.all([worker(), worker()])
 }
 
-/** At one of so many points a process is killed; at the others the files are copied. */
-const killsOneOf = 8
+/** A process is killed at one of so many points: an odd number, because `before` and `after` alternate in most lists. */
+const killsOneOf = 7
 
 /**
- * Calls `goOn` with what a process leaves that dies at each point. A start for each would take a second: so one process copies its files when
- * it comes to the points, before anything else happens, and only at some points is one killed. Returns how many have died in either way;
- * a process may end before it comes to the last points. `begin`: the place of each process.
+ * Calls `goOn` with the files that a process leaves when it dies at each point. Starting a process for every point takes a second each, so one
+ * process copies its files at most points, and others are killed. Returns the numbers of kills and copies; a process may end before it reaches
+ * the last points. `begin` creates the place in which a process starts.
  */
 export async function afterDeaths<P extends KillPoint>(
   points: readonly P[],
-  play: (place: Place, deaths: Deaths) => Promise<{ signal: NodeJS.Signals | null }>,
+  play: (place: Place, points: CrashPoints) => Promise<{ signal: NodeJS.Signals | null; complaints?: string }>,
   goOn: (place: Place, point: P) => Promise<void>,
   begin = createPlace,
 ): Promise<{ kills: number; images: number }> {
-  const images = points.filter((_, at) => at % killsOneOf !== 0).map((point) => ({ point, place: createPlace() }))
-  await play(begin(), {
+  const isKilled = (at: number): boolean => at % killsOneOf === 0
+  const images = points.filter((_, at) => !isKilled(at)).map((point) => ({ point, place: createPlace() }))
+  const copied = await play(begin(), {
     images: images.map(({ point: { step, when }, place: { folder } }) => ({ step, when, folder })),
   })
+  if (copied.signal !== null) throw new Error(`The process that copies its files ended with ${copied.signal}.`)
+  if (copied.complaints) throw new Error(`The process that copies its files reported: ${copied.complaints}`)
   const taken = images.filter(({ place }) => existsSync(place.ledger))
   await twoAtATime(taken, ({ point, place }) => goOn(place, point))
   let kills = 0
-  const killed = points.filter((_, at) => at % killsOneOf === 0)
-  await twoAtATime(killed, async (point) => {
-    const { step, when } = point
-    const place = begin()
-    if ((await play(place, { death: { step, when } })).signal === 'SIGKILL') kills++
-    await goOn(place, point)
-  })
+  await twoAtATime(
+    points.filter((_, at) => isKilled(at)),
+    async (point) => {
+      const { step, when } = point
+      const place = begin()
+      if ((await play(place, { death: { step, when } })).signal === 'SIGKILL') kills++
+      await goOn(place, point)
+    },
+  )
   return { kills, images: taken.length }
 }
 

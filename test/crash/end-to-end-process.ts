@@ -6,7 +6,7 @@ import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { observingLate } from '../agent/team-faults.ts'
 import { playScenario, scenarioOptions } from './end-to-end-scenario.ts'
-import { createKillingLedger, type Deaths } from './killing-ledger.ts'
+import { type CrashPoints, createKillingLedger } from './killing-ledger.ts'
 
 export interface ScenarioKill {
   /** Inside of the tool that leaves this mark, after it has. */
@@ -20,7 +20,7 @@ export interface ScenarioKill {
   asked?: [who: string, turn: number]
 }
 
-export interface ScenarioProcessOptions extends Deaths {
+export interface ScenarioProcessOptions extends CrashPoints {
   ledger: string
   effects: string
   kill?: ScenarioKill

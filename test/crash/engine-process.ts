@@ -4,9 +4,9 @@ import { createInterface } from 'node:readline'
 import { createEngine } from '../../src/create-engine.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { crashExecutors } from './executors.ts'
-import { createKillingLedger, type Deaths } from './killing-ledger.ts'
+import { type CrashPoints, createKillingLedger } from './killing-ledger.ts'
 
-export interface ProcessOptions extends Deaths {
+export interface ProcessOptions extends CrashPoints {
   ledger: string
   effects: string
   /** The tasks to create, each with its key. */

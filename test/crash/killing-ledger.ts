@@ -1,6 +1,6 @@
-// A ledger that kills its process with SIGKILL at the n-th step: before the step runs, or once it is durable and before any observer is
-// notified. The fault is injected through the port, not by hooks in the engine. At other steps it copies the files as they are at that moment:
-// what a kill would leave, for many points of one process.
+// A ledger that kills its process with SIGKILL at the n-th step: before the step runs, or once it is durable (or refused) and before any observer
+// is notified. The fault is injected through the port, not by hooks in the engine. At other points it copies the files as they are at that
+// moment: what a kill would leave, for many points of one process.
 import { execFileSync } from 'node:child_process'
 import { dirname } from 'node:path'
 import type { Ledger, LedgerObserver, Op, Step } from '../../src/ledger/ledger.ts'
@@ -16,12 +16,12 @@ export interface Image extends KillPoint {
   folder: string
 }
 
-export interface Deaths {
+export interface CrashPoints {
   death?: KillPoint
   images?: readonly Image[]
 }
 
-export function createKillingLedger(inner: Ledger, { death, images = [] }: Deaths): WatchedLedger {
+export function createKillingLedger(inner: Ledger, { death, images = [] }: CrashPoints): WatchedLedger {
   const isAt = (point: KillPoint, other: KillPoint) => point.step === other.step && point.when === other.when
   return watchSteps(inner, (reached) => {
     if (death !== undefined && isAt(death, reached)) process.kill(process.pid, 'SIGKILL')
@@ -29,7 +29,7 @@ export function createKillingLedger(inner: Ledger, { death, images = [] }: Death
   })
 }
 
-/** In a process of its own: one that closes any descriptor of a file loses its locks on it. */
+/** By another process: a process that closes any descriptor of a file loses its locks on that file. */
 function copyFolder(from: string, to: string): void {
   execFileSync('cp', ['-R', `${from}/.`, to])
 }
@@ -40,17 +40,20 @@ interface WatchedLedger {
   steps(): string[]
 }
 
-/** Calls `reached` before each step, and when it is durable, before any observer is notified. */
+/** Calls `reached` before each step, and when it is durable, before any observer is notified, or refused. */
 function watchSteps(inner: Ledger, reached: (point: KillPoint) => void): WatchedLedger {
   const steps: string[] = []
+  const open = new Set<number>()
   /** Decided, and not known to be durable. */
   const decided = new Set<number>()
   const passed = (step: number) => {
-    if (decided.delete(step)) reached({ step, when: 'after' })
+    decided.delete(step)
+    if (open.delete(step)) reached({ step, when: 'after' })
   }
   const ledger = delegateLedger(inner, {
     step<R>(step: Step<R>): Promise<R> {
       const nth = steps.push(step.name)
+      open.add(nth)
       reached({ step: nth, when: 'before' })
       const watched: Step<R> = {
         ...step,

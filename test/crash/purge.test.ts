@@ -8,7 +8,7 @@ import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { violationsIn } from '../ledger/check/violations-in.ts'
 import { afterDeaths, createPlace, openEngine, type Place, startEngine } from './child.ts'
-import type { Deaths, KillPoint } from './killing-ledger.ts'
+import type { CrashPoints, KillPoint } from './killing-ledger.ts'
 
 const purgeBefore = 8e15
 const groups = 4
@@ -113,9 +113,9 @@ describe('Killed while it purges', () => {
       (['before', 'after'] as const).map((when) => ({ step: index + 1, when })),
     ).flat()
     let halves = 0
-    const play = (killed: Place, deaths: Deaths) => startEngine(killed, { purgeBefore, ...deaths }).exited
+    const play = (killed: Place, points: CrashPoints) => startEngine(killed, { purgeBefore, ...points }).exited
     const goOn = async (killed: Place, { step, when }: KillPoint) => {
-      const title = `killed ${when} step ${step}`
+      const title = `died ${when} step ${step}`
       expect(await violationsIn(killed.ledger), title).toEqual([])
       expect(await shown(killed), title).toEqual([])
       if (await workedOn(killed)) halves++

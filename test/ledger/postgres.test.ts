@@ -11,7 +11,7 @@ import {
   type Step,
   taskRow,
 } from '../../src/testing/index.ts'
-import { emptied, keptOpen } from '../postgres/emptied.ts'
+import { emptied, keptOpen } from '../postgres/shared-ledger.ts'
 
 let server: Promise<PGlite> | undefined
 let schemas = 0

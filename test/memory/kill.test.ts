@@ -7,7 +7,7 @@ import type { Ledger, Op, Tx } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { playAlone } from '../agent/kill-points.ts'
 import { afterDeaths, createPlace, type Place } from '../crash/child.ts'
-import type { Deaths, KillPoint } from '../crash/killing-ledger.ts'
+import type { CrashPoints, KillPoint } from '../crash/killing-ledger.ts'
 import { violationsIn } from '../ledger/check/violations-in.ts'
 import { programOf } from '../programs.ts'
 import { complaints } from './invariants.ts'
@@ -114,7 +114,7 @@ describe('Killed at every step', () => {
       copyFileSync(filled.ledger, place.ledger)
       return place
     }
-    const play = (place: Place, deaths: Deaths = {}) => playAlone(program, place, { taskIds, ...deaths })
+    const play = (place: Place, points: CrashPoints = {}) => playAlone(program, place, { taskIds, ...points })
     const tablesIn = async (path: string): Promise<Tables> => {
       const ledger = await openLedger(path)
       const tables = await tablesOf(ledger)
@@ -134,7 +134,7 @@ describe('Killed at every step', () => {
       expect(await violationsIn(ledger)).toEqual([])
       const tables = await tablesIn(ledger)
       expect(complaints(tables, 0.85)).toEqual([])
-      expect(outcome(tables), `killed ${when} step ${step}`).toEqual(clean)
+      expect(outcome(tables), `died ${when} step ${step}`).toEqual(clean)
     }
     const { kills, images } = await afterDeaths(points, play, goOn, copy)
     expect(kills + images).toBe(points.length)

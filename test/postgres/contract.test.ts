@@ -3,8 +3,8 @@
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ledgerContract, openLedger } from '../../src/testing/index.ts'
-import { emptied, keptOpen } from './emptied.ts'
 import { createDatabase, testServer } from './server.ts'
+import { emptied, keptOpen } from './shared-ledger.ts'
 
 const server = await testServer()
 let database: { url: string; admin: pg.Client } | undefined

@@ -52,8 +52,8 @@ import {
 } from '../../src/testing/index.ts'
 import { ledgerFile } from '../engine/world.ts'
 import { whole } from '../steps/whole-row.ts'
-import { emptied } from './emptied.ts'
 import { createDatabase, type TestServer, testServer } from './server.ts'
+import { emptied } from './shared-ledger.ts'
 
 const groups = Number(process.env['ERRAND_RUNS'] ?? 150)
 const server = (await testServer()) as TestServer

@@ -8,7 +8,7 @@ import { isServerUrl, parseServerUrl } from '../../../src/ledger/dialects/postgr
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
 import { noteUnderWay } from '../../ledgers-at-rest.ts'
-import { emptied } from '../emptied.ts'
+import { emptied } from '../shared-ledger.ts'
 
 export function shownLedger(name: string): string {
   return isServerUrl(name) ? parseServerUrl(name).name : name

@@ -20,8 +20,8 @@ export const emptied = `do $$ declare name text; begin
 end $$`
 
 /**
- * `empty` empties the database of the ledger, and returns how it is opened. It is opened anew after a test that closes it, or that registers an
- * engine: it would go on holding its lock.
+ * `empty` empties the database of the ledger, and returns how it is opened. The ledger is opened anew after a test that closes it, or that
+ * registers an engine, because it would keep the lock of that engine.
  */
 export function keptOpen(empty: () => Promise<() => Promise<Ledger>>) {
   let opened: Ledger | undefined
@@ -31,18 +31,28 @@ export function keptOpen(empty: () => Promise<() => Promise<Ledger>>) {
       opened ??= await openAnew()
       const inner = opened
       let isRegistered = false
-      const close = async () => {
+      const unobserve: Array<() => void> = []
+      const closeInner = async () => {
         if (opened === inner) opened = undefined
         await inner.close()
       }
       const ledger = delegateLedger(inner, {
-        close,
+        close: closeInner,
         register(id) {
           isRegistered = true
           return inner.register(id)
         },
+        observe(observer, options) {
+          const stop = inner.observe(observer, options)
+          unobserve.push(stop)
+          return stop
+        },
       })
-      return { ledger, close: async () => void (isRegistered && (await close())) }
+      const close = async () => {
+        for (const stop of unobserve) stop()
+        if (isRegistered) await closeInner()
+      }
+      return { ledger, close }
     },
     async end(): Promise<void> {
       await opened?.close()
