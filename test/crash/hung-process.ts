@@ -1,5 +1,6 @@
 // An engine in a process of its own, to be stopped and woken. Its executors wait in a call until they read a line from stdin, and then print
 // the outcome of each of their promises and of each later write.
+import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { ErrandError } from '../../src/core/errors.ts'
@@ -37,7 +38,11 @@ const withCall = (others: (run: Run) => Record<string, Promise<unknown>>) => asy
   const pending = Object.entries({ call, ...others(run) }).map(
     async ([name, promise]) => [name, await outcomeOf(promise)] as const,
   )
-  report({ saw: Object.fromEntries(await Promise.all(pending)), aborted: run.signal.aborted, taskId: task.id })
+  const saw = Object.fromEntries(await Promise.all(pending))
+  // A request may be refused by the ledger before the engine has read why its run has ended.
+  const isRefused = Object.values(saw).includes('RUN_ENDED')
+  if (isRefused && !run.signal.aborted) await once(run.signal, 'abort')
+  report({ saw, aborted: run.signal.aborted, taskId: task.id })
   const late = {
     call: run.call('late', () => 'late'),
     message: run.message('assistant', 'late'),
