@@ -32,6 +32,10 @@ export class Admission {
   readonly #admissions = new Set<Promise<void>>()
   /** Tasks below a parent whose creation has not been answered. */
   readonly #beingCreated = new Set<string>()
+  /** By executor: tasks that an admission which is queued now may start in the commit that creates them. */
+  #created = new Map<string, number>()
+  /** Engines share limits, as far as is known. Their lock is taken before those of tasks, so that no task is looked for before it. */
+  #isShared = true
   /** Restricts admission to tasks of these trees. Undefined: all. */
   trees: Trees | undefined
   #maxConcurrent: number
@@ -108,10 +112,15 @@ export class Admission {
       for (const { id } of later) this.#beingCreated.delete(id)
     }
     creation.then(answered, answered)
-    if (this.#isDue) return
-    const free = new Set<string | null>(this.freeExecutors().all)
-    const mayStart = (draft: TaskDraft): boolean => free.has(draft.executor) && !this.#beingCreated.has(draft.id)
-    if (runnable.some((draft) => mayStart(draft) && isReady(draft))) this.admit()
+    // The admission that is due counts the slots anyway.
+    const free = this.#isDue ? undefined : new Set<string | null>(this.freeExecutors().all)
+    const mayStart = ({ id, executor }: TaskDraft): boolean =>
+      free?.has(executor) !== false && !this.#beingCreated.has(id)
+    const starting = runnable.filter((draft) => mayStart(draft) && isReady(draft))
+    for (const { executor } of starting) {
+      this.#created.set(executor as string, (this.#created.get(executor as string) ?? 0) + 1)
+    }
+    if (starting.length > 0) this.admit()
   }
 
   /** Resolves when the admissions under way have ended. */
@@ -120,6 +129,8 @@ export class Admission {
   }
 
   #admitNow(): Promise<void> {
+    const created = this.#created
+    this.#created = new Map()
     const { actors, ledger, leaseMs, isLeaseCertain, maxCrashes, executors, canRun, instanceRow, report } = this.#host
     const ctx = this.#host.stepContext()
     const step = admit({
@@ -138,6 +149,7 @@ export class Admission {
       maxCrashes,
       trees: this.trees,
       beingCreated: this.#beingCreated,
+      created: this.#isShared ? new Map() : created,
       instance: isLeaseCertain() ? undefined : instanceRow(dueAfter(ctx.at, leaseMs)),
     })
     const number = ++this.#queued
@@ -155,7 +167,10 @@ export class Admission {
       return isSuperseded || this.isPaused || !actors.isWorking ? leftToLater() : step.decide(tx)
     }
     return ledger.step({ ...step, decide }).then(
-      (admitted) => this.#host.admitted(admitted, looks),
+      (admitted) => {
+        this.#isShared = admitted.isShared ?? this.#isShared
+        this.#host.admitted(admitted, looks)
+      },
       // Nothing is lost: ready tasks stay ready, and maintenance wakes the supervisor again soon.
       (error: unknown) => report(error, { doing: 'admit' }),
     )

@@ -166,18 +166,17 @@ export class Feed implements LedgerObserver {
   }
 
   async #catchUp(): Promise<void> {
-    for (let published = false; !this.stopped; published = true) {
+    while (!this.stopped) {
       const cursor = this.#cursor
       const page = await this.read((tx) => tx.event.after(cursor, pageSize), 'follow the feed')
       if (page === undefined) return
-      if (page.length === 0) {
-        // Something was written without an event, such as mail: waiting readers check for themselves.
-        if (!published) this.#wakeWaiting()
-        return
-      }
-      this.#publish(page)
+      // Without an event something was written all the same, such as mail: waiting readers check for themselves.
+      if (page.length === 0) this.#wakeWaiting()
+      else this.#publish(page)
+      // What is committed after a read is reported after it, and read again.
+      if (page.length < pageSize) return
       // A cascade may leave 100,000 events: timers, signals and other steps run between its pages.
-      if (page.length === pageSize) await new Promise<void>((resume) => setImmediate(resume))
+      await new Promise<void>((resume) => setImmediate(resume))
     }
   }
 

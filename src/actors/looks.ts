@@ -1,4 +1,5 @@
 // When an engine reads what is due and what is ready: after each change, unless an admission in the same commit has read it.
+import type { TaskEvent } from '../entities/event.ts'
 import { all } from '../ledger/ledger.ts'
 import type { Admitted } from '../steps/admit.ts'
 import type { Admission } from './admission.ts'
@@ -20,6 +21,8 @@ export class Looks {
   #isDue = false
   /** Steps of this engine have changed something since an admission has seen all that its commit writes. */
   #isDueByOwn = false
+  /** Tasks of other engines that were created in this turn and not started. */
+  readonly #createdByOthers = new Set<string>()
   #count = 0
   /** The number of the look that has armed the timer. Those before it may have read less. */
   #armedBy = 0
@@ -46,6 +49,17 @@ export class Looks {
   }
 
   /**
+   * Called for each event of another engine. Most tasks start in the commit that creates them, which leaves nothing for this engine: what is
+   * due at their time is read at its next look, and by the engine that runs them.
+   */
+  wakeByOther({ type, taskId }: TaskEvent): void {
+    if (type === 'task.created') this.#createdByOthers.add(taskId)
+    else if (type === 'task.started') this.#createdByOthers.delete(taskId)
+    else this.#isDue = true
+    this.#wakeAfterTurn()
+  }
+
+  /**
    * Called with the result of each admission; `count` was that of the looks when it was decided. A look that has begun since may know what
    * other engines have written, but not what the commit of the admission has: then neither counts as the latest, and a new one follows.
    */
@@ -59,7 +73,8 @@ export class Looks {
     if (this.#isWoken || this.#host.stopped.aborted) return
     this.#isWoken = true
     queueMicrotask(() => {
-      const isDue = this.#isDue || this.#isDueByOwn
+      const isDue = this.#isDue || this.#isDueByOwn || this.#createdByOthers.size > 0
+      this.#createdByOthers.clear()
       this.#isWoken = this.#isDue = this.#isDueByOwn = false
       this.#host.changed()
       if (isDue && this.#host.actors.isWorking) void this.#look()

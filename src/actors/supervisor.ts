@@ -207,7 +207,7 @@ export class Supervisor {
     if (slot !== undefined) this.#followSlot(slot, event)
     if (withinRuns.has(event.type)) return
     if (event.instanceId === instanceId) this.#looks.wakeByOwn()
-    else this.wake()
+    else this.#looks.wakeByOther(event)
   }
 
   #followSlot(slot: RunSlot, event: TaskEvent): void {

@@ -21,6 +21,11 @@ export interface AdmitRequest extends StepContext {
   trees: Trees | undefined
   /** Tasks that do not start in the commit that creates them, and perhaps this one does. */
   beingCreated: ReadonlySet<string>
+  /**
+   * By executor: how many tasks that may start are created in the same commit. They are looked for while the room is counted, which saves a
+   * round trip to a server.
+   */
+  created: ReadonlyMap<string, number>
   /** The row of this engine with a renewed lease: an engine that owns runs counts as alive. Undefined where it does for certain. */
   instance: InstanceRecord | undefined
 }
@@ -56,6 +61,16 @@ export interface Room {
   kinds: { any: boolean; inLanes: boolean; suspects: boolean }
   /** When the next timer of this engine is due, without the runs that begin now. */
   nextDue: number | undefined
+  /** Engines share limits of open runs. */
+  isShared: boolean
+  /** By executor: the first ready tasks in no lane, as far as they are known. */
+  first: Map<string, FirstReady>
+}
+
+interface FirstReady {
+  tasks: TaskRecord[]
+  /** There is no other one. */
+  areAll: boolean
 }
 
 /**
@@ -84,12 +99,36 @@ function* loadHeadsOf(tx: Reads, executor: AdmittedExecutor, room: Room, request
   const { kinds } = room
   const slots = slotsOf(name, room)
   const suspicious = suspectFrom(maxCrashes)
+  const first = room.first.get(name)
   const [inNoLane, inLanes, suspects] = yield* all([
-    tx.task.ready(name, '', slots, suspicious, filterOf(executor, request)),
+    first !== undefined && (first.areAll || first.tasks.length >= slots)
+      ? known(first.tasks)
+      : tx.task.ready(name, '', slots, suspicious, filterOf(executor, request)),
     kinds.inLanes ? loadLaneHeads(tx, executor, slots, room, request) : all([]),
     kinds.suspects && room.suspects > 0 ? loadSuspects(tx, executor, suspicious, room, request) : all([]),
   ])
   return [...inNoLane, ...inLanes, ...suspects.filter(({ crashes }) => crashes < maxCrashes)]
+}
+
+// oxlint-disable-next-line require-yield
+function* known(tasks: TaskRecord[]): Op<TaskRecord[]> {
+  return tasks
+}
+
+/** Loads the first ready tasks of the executors of which some are created in this commit, and one more of each: without it there are no others. */
+function* loadFirst(tx: Reads, request: AdmitRequest): Op<Map<string, FirstReady>> {
+  const { executors, created, trees, maxCrashes } = request
+  const asked = trees === undefined ? executors.filter(({ name }) => created.has(name)) : []
+  const limitOf = ({ name }: AdmittedExecutor): number => (created.get(name) as number) + 1
+  const found = yield* all(
+    asked.map((each) => tx.task.ready(each.name, '', limitOf(each), suspectFrom(maxCrashes), filterOf(each, request))),
+  )
+  return new Map(
+    asked.map((each, at) => {
+      const tasks = found[at] as TaskRecord[]
+      return [each.name, { tasks, areAll: tasks.length < limitOf(each) }]
+    }),
+  )
 }
 
 function filterOf({ named }: AdmittedExecutor, { trees }: AdmitRequest): ReadyFilter {
@@ -152,11 +191,12 @@ function* freeSlotsInLane(tx: Reads, lane: string, room: Room, request: AdmitReq
 
 function* loadRoom(tx: Reads, request: AdmitRequest): Op<Room> {
   const { instanceId, maxConcurrent, executors, registered, maxCrashes } = request
-  const [own, shared, kinds, nextDue] = yield* all([
+  const [own, shared, kinds, nextDue, first] = yield* all([
     tx.run.countOpenOf(instanceId),
     loadSharedLimits(tx),
     tx.task.readyKinds(),
     tx.task.nextDue({ instanceId, executors: registered }),
+    loadFirst(tx, request),
   ])
   const open = sumOf(own.perExecutor)
   const isFull = own.crashes >= maxCrashes && (yield* runsAlone(tx, instanceId, maxCrashes))
@@ -168,6 +208,8 @@ function* loadRoom(tx: Reads, request: AdmitRequest): Op<Room> {
     isEmpty: open === 0,
     kinds,
     nextDue,
+    isShared: shared !== undefined,
+    first,
   }
   if (shared === undefined || !kinds.any) return room
   const counted = yield* tx.run.countOpen()

@@ -17,8 +17,8 @@ async function memoryLedger(): Promise<Ledger> {
 }
 
 /** An engine whose looks for ready tasks are counted. Its clock stands still, so that no interval passes. */
-async function countingEngine() {
-  const inner = await memoryLedger()
+async function countingEngine(given?: Ledger) {
+  const inner = given ?? (await memoryLedger())
   let looks = 0
   const ledger = delegateLedger(inner, {
     read: (query) =>
@@ -48,6 +48,22 @@ it('an admission looks for tasks, so that its engine does not look again after t
   }
   await turns()
   expect(looks()).toBe(before)
+})
+
+it('an engine does not look for tasks when another one starts what it creates in the same commit, and does when it does not', async () => {
+  const ledger = await memoryLedger()
+  const { engine, looks } = await countingEngine(ledger)
+  const hands = puppet()
+  const other = await openEngine({ ledger, clock: new SimulatedClock(), executors: { held: hands.executor } })
+  await turns()
+  const before = looks()
+  await other.create({ executor: 'held' })
+  await hands.started(0)
+  await turns()
+  expect(looks()).toBe(before)
+  const client = await openEngine({ ledger, work: false, executors: { work: () => 'done' } })
+  expect(await engine.result(await client.create({ executor: 'work' }))).toBe('done')
+  expect(looks()).toBeGreaterThan(before)
 })
 
 it('a commit without an admission makes its engine look for tasks, and start them', async () => {

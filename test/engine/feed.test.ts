@@ -1,7 +1,13 @@
 // The feed after a cascade: one commit of thousands of events, published page by page, in order, without blocking other
 // work.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Feed } from '../../src/actors/feed.ts'
+import { steadyClock } from '../../src/core/clock.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
+import type { LedgerObserver } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
+import { eventRow, taskRow } from '../../src/testing/factories.ts'
 import { openEngine } from './world.ts'
 
 const size = 3_000
@@ -62,4 +68,61 @@ describe('the events of a cascade', () => {
     await engine.close()
     expect([received.length, inOrder(received)]).toEqual([size + 1, true])
   })
+})
+
+it('the feed reads the events of another process once for each notification of a commit', async () => {
+  const inner = await openLedger(':memory:')
+  onTestFinished(() => inner.close())
+  const add = (id: string) =>
+    inner.step({
+      name: 'add',
+      *decide(tx) {
+        yield* tx.task.insert(taskRow({ id }))
+        yield* tx.event.append(eventRow({ taskId: id }))
+      },
+    })
+  const reads: number[] = []
+  const observers: LedgerObserver[] = []
+  const ledger = delegateLedger(inner, {
+    // As on a server, where the commits of other processes are only reported.
+    observe(observer) {
+      observers.push(observer)
+      return () => {}
+    },
+    read: (query) =>
+      inner.read((tx) => {
+        const after: typeof tx.event.after = function* (...given) {
+          const page = yield* tx.event.after(...given)
+          reads.push(page.length)
+          return page
+        }
+        return query({ ...tx, event: { ...tx.event, after } })
+      }),
+  })
+  const feed = new Feed(
+    ledger,
+    steadyClock,
+    () => {},
+    () => {},
+  )
+  await feed.start()
+  const seen: string[] = []
+  feed.listen(({ taskId }) => seen.push(taskId))
+  for (const taskId of ['a', 'b']) {
+    await add(taskId)
+    for (const observer of observers) observer.changed()
+    await feed.caughtUp()
+  }
+  expect([seen, reads]).toEqual([
+    ['a', 'b'],
+    [1, 1],
+  ])
+  // A commit that is reported during a read is read after it.
+  await add('c')
+  for (const observer of observers) observer.changed()
+  await add('d')
+  for (const observer of observers) observer.changed()
+  while (seen.length < 4) await feed.moved()
+  expect(seen.slice(2)).toEqual(['c', 'd'])
+  feed.stop()
 })

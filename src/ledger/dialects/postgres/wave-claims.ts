@@ -160,7 +160,7 @@ export class WaveClaims {
       case 'queue':
       case 'limits':
         lane.isBarrier = true
-        if (of === 'queue' && lane.mayReadEarly && this.#mayReadBeside(lane)) return true
+        if (of !== 'limits' && lane.mayReadEarly && this.#mayReadBeside(lane)) return true
         if (!this.#isAloneNow(lane)) return false
         if (of === 'limits') this.#needLimits()
         return true
@@ -273,6 +273,8 @@ export class WaveClaims {
 
   /** Notes what a lane has learned about its rows. @throws RunsAlone */
   noteReplies(lane: Lane): void {
+    // They may be rows of steps before it, until these have ended.
+    if (lane.readAfter !== undefined) return
     for (const [request, reply] of lane.takeReplies()) this.#noteReply(lane, request, reply)
   }
 

@@ -90,7 +90,9 @@ export class WaveGroup {
     const lane = this.#lanes[at] as Lane
     if (lane.readAfter === undefined) return lane
     if (lane.readAfter === this.#writes) {
-      if (haveEnded) lane.readAfter = undefined
+      if (!haveEnded) return lane
+      lane.readAfter = undefined
+      this.#claims.noteReplies(lane)
       return lane
     }
     const again = lane.again()
