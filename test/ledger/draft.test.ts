@@ -1,5 +1,5 @@
 // The draft of a step: its writes are buffered until it ends or reads more than a row by its id. Reads by id see the draft.
-import { PGlite } from '@electric-sql/pglite'
+import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Op, Step, Tx } from '../../src/ledger/ledger.ts'
 import {
@@ -11,6 +11,7 @@ import {
   someTime,
   taskRow,
 } from '../../src/testing/index.ts'
+import { createPglite } from './pglite.ts'
 
 let server: Promise<PGlite> | undefined
 let schemas = 0
@@ -18,7 +19,7 @@ let schemas = 0
 const ledgers = {
   sqlite: () => openLedger(':memory:'),
   async postgres() {
-    server ??= PGlite.create()
+    server ??= createPglite()
     const client = await server
     const schema = `draft_${++schemas}`
     await client.exec(`create schema ${schema}; set search_path to ${schema}`)

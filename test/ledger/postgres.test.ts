@@ -1,6 +1,6 @@
 // The ledger on PostgreSQL (PGlite, in this process): the contract, and failures that only a server has. All tests share one server. Each test
 // of the contract empties the same schema, because creating one takes longer than most tests; the others have a schema of their own.
-import { PGlite } from '@electric-sql/pglite'
+import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ledgerVersion, oldestUsable } from '../../src/ledger/migrations/migrations.ts'
 import {
@@ -12,12 +12,13 @@ import {
   taskRow,
 } from '../../src/testing/index.ts'
 import { emptied, keptOpen } from '../postgres/shared-ledger.ts'
+import { createPglite } from './pglite.ts'
 
 let server: Promise<PGlite> | undefined
 let schemas = 0
 
 async function openSchema(): Promise<{ client: PostgresClient; drop: () => Promise<void> }> {
-  server ??= PGlite.create()
+  server ??= createPglite()
   const client = await server
   schemas += 1
   const schema = `ledger_${schemas}`
@@ -35,7 +36,7 @@ const contractSchema = 'ledger_of_contract'
 
 /** The schema of the contract, created if necessary, with empty tables, the first branch only, and all sequences at 1. */
 async function openEmptied(): Promise<PostgresClient> {
-  server ??= PGlite.create()
+  server ??= createPglite()
   const client = await server
   const { rows } = await client.query('select 1 from information_schema.schemata where schema_name = $1', [
     contractSchema,

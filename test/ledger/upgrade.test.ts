@@ -1,6 +1,6 @@
 // Upgrades a ledger of each earlier version, with a row of every kind: nothing is lost, the new columns have the values that they would
 // always have had, and an engine works on it.
-import { PGlite } from '@electric-sql/pglite'
+import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
 import { checkLedger } from '../../src/ledger/check/check-ledger.ts'
@@ -13,6 +13,7 @@ import { isClaimable } from '../../src/machines/readiness.ts'
 import { callRow, factRow, openLedger, openPostgresLedger } from '../../src/testing/index.ts'
 import { ledgerFile } from '../engine/world.ts'
 import { firstVersionRows, upgradedNumbers } from './first-version.ts'
+import { createPglite } from './pglite.ts'
 
 type Rows = Array<Record<string, unknown>>
 
@@ -213,7 +214,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
   })
 
   it('X-013 a ledger on PostgreSQL is upgraded in the same way', async () => {
-    server ??= PGlite.create()
+    server ??= createPglite()
     const client = await server
     await client.query(`create schema version_${version}`)
     await client.query(`set search_path to version_${version}`)

@@ -18,7 +18,7 @@ import { mailRow } from '../../src/testing/factories.ts'
 import { callRow, eventRow, openLedger, taskRow } from '../../src/testing/index.ts'
 import { refusalOf } from '../engine/world.ts'
 import { whole } from '../steps/whole-row.ts'
-import { createLedger, query, type TestServer, testServer } from './server.ts'
+import { createLedger, isLongRun, query, type TestServer, testServer } from './server.ts'
 
 const server = (await testServer()) as TestServer
 
@@ -194,7 +194,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
   const unordered = (sql: string) =>
     sql.replace('select pg_advisory_xact_lock($2::int4, $3::int4)', 'select $2::int4, $3::int4')
 
-  it('a follower misses no event of four writers', async () => {
+  it('a follower misses no event of four writers', { timeout: 600_000 }, async () => {
     changeStatements(slowed)
     const { seen, written } = await followed()
     expect(seen).toBe(written)
@@ -209,12 +209,13 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
   async function followed(): Promise<{ seen: number; written: number }> {
     const { ledgers, close } = await openSeveral(5)
     const [follower, ...writers] = ledgers as [Ledger, ...Ledger[]]
-    const perWriter = 120
+    const [perWriter, atOnce] = isLongRun ? [25_000, 50] : [120, 3]
     let isWritten = false
     const writing = Promise.all(
       writers.map(async (ledger, writer) => {
-        for (let n = 0; n < perWriter; n += 3) {
-          await Promise.all([0, 1, 2].map((each) => ledger.step(add(`task-${writer}-${n + each}`))))
+        for (let n = 0; n < perWriter; n += atOnce) {
+          const ids = Array.from({ length: atOnce }, (_, each) => `task-${writer}-${n + each}`)
+          await Promise.all(ids.map((id) => ledger.step(add(id))))
         }
       }),
     ).then(() => {
@@ -261,7 +262,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     for (let n = 0; n < 4; n++) engines.push(await open())
     const engineOf = (n: number) => engines[n % engines.length] as (typeof engines)[0]
     await engineOf(0).setSharedLimits({ limits: { brief: 2 } })
-    const tasks = await Promise.all(Array.from({ length: 100 }, (_, n) => engineOf(n).create({ executor: 'brief' })))
+    const tasks = await Promise.all(Array.from({ length: 60 }, (_, n) => engineOf(n).create({ executor: 'brief' })))
     await Promise.all(tasks.map((task) => engineOf(0).settled(task)))
     for (const engine of engines) await engine.close()
     return most
@@ -550,10 +551,9 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
   })
 
   it('the outcome of a step is reported as it is in the ledger when connections are cut around its commit', async () => {
-    const { wrong, steps, cuts } = await cutAroundCommits(60)
-    expect(wrong).toEqual([])
-    expect(steps).toBe(180)
-    expect(cuts).toBe(60)
+    const times = isLongRun ? 200 : 20
+    const { wrong, steps, cuts } = await cutAroundCommits(times)
+    expect({ wrong, steps, cuts }).toEqual({ wrong: [], steps: 3 * times, cuts: times })
   })
 
   it('the outcome of a step is reported wrongly if the server is not asked what became of a commit', async () => {
@@ -580,14 +580,14 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
       })
       await Promise.all(steps)
     }
-    const found = new Set((await ledger.read((tx) => tx.task.list({}, 1_000))).map(({ id }) => id))
+    const found = new Set((await ledger.read((tx) => tx.task.list({}, stored.size))).map(({ id }) => id))
     await ledger.close()
     relay.close()
     const wrong = [...stored].filter(([id, isStored]) => found.has(id) !== isStored).map(([id]) => id)
     return { wrong, steps: stored.size, cuts: relay.cuts }
   }
 
-  it.concurrent('a connection on which the server is silent is given up and made anew', async () => {
+  it.runIf(isLongRun).concurrent('a connection on which the server is silent is given up and made anew', async () => {
     const relay = await openRelay(await createLedger(server))
     const ledger = await openLedger(relay.url)
     await ledger.step(add('before'))
@@ -598,7 +598,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     relay.close()
   })
 
-  it.concurrent.each([
+  it.runIf(isLongRun).concurrent.each([
     // The connection of the watch sends it before it is used.
     { connection: 'a new connection', text: 'pg_is_in_recovery' },
     { connection: 'the connection of the writer alone', text: 'begin isolation level read committed' },
@@ -618,19 +618,22 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     relay.close()
   })
 
-  it.concurrent('the watch uses the last host of the URL when the others accept connections and say nothing', async () => {
-    const direct = await createLedger(server)
-    const relays = [await openRelay(direct), await openRelay(direct)]
-    const [last, ...others] = [direct, ...relays.map(({ url }) => url)].map((url) => new URL(url).host)
-    const ledger = await openLedger(direct.replace(`${last}`, `${others.join()},${last}`))
-    const before = await sessionsOf(direct, 'watch')
-    for (const relay of relays) relay.vanish()
-    const renewed = () => sessionsOf(direct, 'watch').then((found) => found.some((pid) => !before.includes(pid)))
-    await expect.poll(renewed, { timeout: 40_000, interval: 100 }).toBe(true)
-    await ledger.step(add('after'))
-    await ledger.close()
-    for (const relay of relays) relay.close()
-  })
+  it.runIf(isLongRun).concurrent(
+    'the watch uses the last host of the URL when the others accept connections and say nothing',
+    async () => {
+      const direct = await createLedger(server)
+      const relays = [await openRelay(direct), await openRelay(direct)]
+      const [last, ...others] = [direct, ...relays.map(({ url }) => url)].map((url) => new URL(url).host)
+      const ledger = await openLedger(direct.replace(`${last}`, `${others.join()},${last}`))
+      const before = await sessionsOf(direct, 'watch')
+      for (const relay of relays) relay.vanish()
+      const renewed = () => sessionsOf(direct, 'watch').then((found) => found.some((pid) => !before.includes(pid)))
+      await expect.poll(renewed, { timeout: 40_000, interval: 100 }).toBe(true)
+      await ledger.step(add('after'))
+      await ledger.close()
+      for (const relay of relays) relay.close()
+    },
+  )
 
   it('a connection that is lost is made anew to the server that the watch uses, and not to the one before', async () => {
     const direct = await createLedger(server)

@@ -1,5 +1,5 @@
 // A ledger whose URL names a server and its standby. The server dies while engines work, and the standby takes over; and engines are upgraded
-// one after the other. It takes some time to make the two servers, so this runs with ERRAND_CHAOS_SECONDS, as `npm run test:postgres` does.
+// one after the other. It takes some time to make the two servers, so this runs with `npm run test:postgres` only.
 import { setTimeout as rest } from 'node:timers/promises'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
@@ -11,9 +11,9 @@ import { crashExecutors } from '../crash/executors.ts'
 import { violations } from '../crash/invariants.ts'
 import { violationsIn } from '../ledger/check/violations-in.ts'
 import { startPool } from './pool.ts'
-import { query, startReplicated, type TestServer } from './server.ts'
+import { isLongRun, query, startReplicated, type TestServer } from './server.ts'
 
-const isOffered = process.env['ERRAND_CHAOS_SECONDS'] !== undefined && process.env['ERRAND_PG_URL'] === undefined
+const isOffered = isLongRun && process.env['ERRAND_PG_URL'] === undefined
 
 async function replicated(options: { synchronous: boolean }): Promise<{
   url: string

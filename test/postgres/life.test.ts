@@ -14,12 +14,11 @@ import { applicationId } from '../../src/ledger/migrations/migrations.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { adminOf, openSecond, startLifeProcess } from './life.ts'
-import { createLedger, type TestServer, testServer } from './server.ts'
+import { createLedger, isLongRun, type TestServer, testServer } from './server.ts'
 
 const server = (await testServer()) as TestServer
 const leaseMs = 1_500
 /** What must happen within the lease is not asked of a machine that is busy with other tests: `npm run test:postgres` does. */
-const isTimed = process.env['ERRAND_CHAOS_SECONDS'] !== undefined
 
 /** An engine that works in this process. Its run `stay` lasts until the test or the engine ends it. */
 async function openWorking(options: Record<string, unknown>) {
@@ -139,20 +138,23 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
     await steps.goOn()
   })
 
-  it.runIf(isTimed)('is renewed although work keeps the event loop busy for half of it, again and again', async () => {
-    const url = await createLedger(server)
-    const first = startLifeProcess({ ledger: url, leaseMs, busy: { ms: leaseMs / 2, times: 8 } })
-    await first.lineWith('ready')
-    const second = await openSecond(url, leaseMs)
-    const task = await second.create('busy')
-    await first.lineWith('inside')
-    await second.engine.work()
-    expect(await first.lineWith('over')).toMatchObject({ aborted: false })
-    expect(await second.engine.result(task)).toBe('first')
-    expect(first.lines.filter((line) => 'error' in line)).toEqual([])
-  })
+  it.runIf(isLongRun)(
+    'is renewed although work keeps the event loop busy for half of it, again and again',
+    async () => {
+      const url = await createLedger(server)
+      const first = startLifeProcess({ ledger: url, leaseMs, busy: { ms: leaseMs / 2, times: 8 } })
+      await first.lineWith('ready')
+      const second = await openSecond(url, leaseMs)
+      const task = await second.create('busy')
+      await first.lineWith('inside')
+      await second.engine.work()
+      expect(await first.lineWith('over')).toMatchObject({ aborted: false })
+      expect(await second.engine.result(task)).toBe('first')
+      expect(first.lines.filter((line) => 'error' in line)).toEqual([])
+    },
+  )
 
-  it.runIf(isTimed)(
+  it.runIf(isLongRun)(
     'is over in time if the event loop does not turn, and the engine goes on when it does',
     async () => {
       const url = await createLedger(server)
@@ -181,7 +183,7 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
     await once(run.signal, 'abort')
     const tookMs = Date.now() - renewedAt
     expect(tookMs).toBeGreaterThan(leaseMs / 3)
-    if (isTimed) expect(tookMs).toBeLessThan(leaseMs)
+    if (isLongRun) expect(tookMs).toBeLessThan(leaseMs)
     expect(String(run.signal.reason)).toContain('could not renew its lease')
     expect(reported.join('\n')).toContain('The lease of the engine could not be renewed')
     await letIn()
@@ -223,30 +225,33 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
     expect(reported).toEqual([expect.stringContaining('too many connections')])
   })
 
-  it('proves to others that an engine lives whose session with the server cannot be made again, which is reported once', async () => {
-    const url = await createLedger(server)
-    const admin = await adminOf(url)
-    const { limited, role } = await limitedRole(url, admin, 4)
-    const { engine, reported, start, end, runs } = await openWorking({ ledger: limited, leaseMs: 30_000 })
-    const task = await start()
-    const heartbeat = `select 1 from pg_stat_activity where usename = '${role}' and application_name = 'errand heartbeat'`
-    await expect.poll(async () => (await admin.query(heartbeat)).rows).toHaveLength(1)
-    await admin.query(`alter role ${role} connection limit 3`)
-    await admin.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where usename = $1 and application_name = 'errand watch'`,
-      [role],
-    )
-    const other = await openSecond(url, 30_000)
-    await other.engine.work()
-    await expect.poll(() => reported).toEqual([expect.stringMatching(/cannot be made again.*too many connections/)])
-    end.resolve('done')
-    expect(await engine.result(task)).toBe('done')
-    expect(runs).toHaveLength(1)
-    await admin.query(`alter role ${role} connection limit 4`)
-    const held = `select 1 from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and usename = '${role}'`
-    await expect.poll(async () => (await admin.query(held)).rows).toEqual([expect.anything()])
-    expect(reported).toHaveLength(1)
-  })
+  it.runIf(isLongRun)(
+    'proves to others that an engine lives whose session with the server cannot be made again, which is reported once',
+    async () => {
+      const url = await createLedger(server)
+      const admin = await adminOf(url)
+      const { limited, role } = await limitedRole(url, admin, 4)
+      const { engine, reported, start, end, runs } = await openWorking({ ledger: limited, leaseMs: 30_000 })
+      const task = await start()
+      const heartbeat = `select 1 from pg_stat_activity where usename = '${role}' and application_name = 'errand heartbeat'`
+      await expect.poll(async () => (await admin.query(heartbeat)).rows).toHaveLength(1)
+      await admin.query(`alter role ${role} connection limit 3`)
+      await admin.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where usename = $1 and application_name = 'errand watch'`,
+        [role],
+      )
+      const other = await openSecond(url, 30_000)
+      await other.engine.work()
+      await expect.poll(() => reported).toEqual([expect.stringMatching(/cannot be made again.*too many connections/)])
+      end.resolve('done')
+      expect(await engine.result(task)).toBe('done')
+      expect(runs).toHaveLength(1)
+      await admin.query(`alter role ${role} connection limit 4`)
+      const held = `select 1 from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and usename = '${role}'`
+      await expect.poll(async () => (await admin.query(held)).rows).toEqual([expect.anything()])
+      expect(reported).toHaveLength(1)
+    },
+  )
 
   it('ends with the engine, whose thread ends too, and leaves no row open', async () => {
     const url = await createLedger(server)

@@ -13,9 +13,10 @@ import { ServerHistory } from '../../src/ledger/dialects/postgres/server-history
 import { parseServerUrl } from '../../src/ledger/dialects/postgres/server-url.ts'
 import { CommitFailed } from '../../src/ledger/group-commit.ts'
 import { eventRow, openLedger, taskRow } from '../../src/testing/index.ts'
-import { createDatabase, startServer, type TestServer } from './server.ts'
+import { createDatabase, isLongRun, startServer, type TestServer } from './server.ts'
 
-const isOffered = !process.env['ERRAND_PG_URL']
+/** They take some time, and servers of their own. */
+const isOffered = isLongRun && !process.env['ERRAND_PG_URL']
 
 /** A ledger with one event, on a server of its own, and the connection that is asked about commits. */
 async function open() {

@@ -5,7 +5,7 @@ import { createEngine } from '../../src/create-engine.ts'
 import { openLedger, taskRow } from '../../src/testing/index.ts'
 import { violationsIn } from '../ledger/check/violations-in.ts'
 import { startPool, type TestPool } from './pool.ts'
-import { createDatabase, startServer, type TestServer, testServer, withSchema } from './server.ts'
+import { createDatabase, isLongRun, startServer, type TestServer, testServer, withSchema } from './server.ts'
 
 const server = (await testServer()) as TestServer
 const pool = (server && (await startPool(server.url))) as TestPool
@@ -72,7 +72,7 @@ describe.skipIf(pool === undefined)('a ledger behind a connection pool', () => {
     expect(rows).toEqual([{ path: '"$user", public', scans: 'on', waits: '0' }])
   })
 
-  it('is refused if the pool leads to another server than the URL names', async () => {
+  it.runIf(isLongRun)('is refused if the pool leads to another server than the URL names', async () => {
     const other = (await startServer()) as TestServer
     onTestFinished(() => other.stop())
     const url = new URL(pool.urlOf(await createDatabase(server)))
@@ -84,22 +84,19 @@ describe.skipIf(pool === undefined)('a ledger behind a connection pool', () => {
     })
   })
 
-  it.runIf(process.env['ERRAND_CHAOS_SECONDS'] !== undefined)(
-    'refuses steps while the pool hangs, and goes on when it answers again',
-    async () => {
-      const url = await createDatabase(server)
-      const engine = await open(pool.urlOf(url))
-      pool.hang()
-      onTestFinished(() => pool.resume())
-      await expect(engine.create({ name: 'refused' })).rejects.toMatchObject({ code: 'LEDGER_BUSY' })
-      pool.resume()
-      await engine.create({ name: 'created' })
-      const { tasks } = await engine.list()
-      expect(tasks.map(({ name }) => name)).toEqual(['created'])
-    },
-  )
+  it.runIf(isLongRun)('refuses steps while the pool hangs, and goes on when it answers again', async () => {
+    const url = await createDatabase(server)
+    const engine = await open(pool.urlOf(url))
+    pool.hang()
+    onTestFinished(() => pool.resume())
+    await expect(engine.create({ name: 'refused' })).rejects.toMatchObject({ code: 'LEDGER_BUSY' })
+    pool.resume()
+    await engine.create({ name: 'created' })
+    const { tasks } = await engine.list()
+    expect(tasks.map(({ name }) => name)).toEqual(['created'])
+  })
 
-  it('goes on when the pool is restarted', async () => {
+  it.runIf(isLongRun)('goes on when the pool is restarted', async () => {
     const url = await createDatabase(server)
     const engine = await open(pool.urlOf(url))
     const ids = []

@@ -1,11 +1,11 @@
 // How long it takes until another engine goes on with the runs of one that died, hangs, or has vanished, with engines in processes of their own.
-// It takes some time, so this runs with ERRAND_CHAOS_SECONDS, as `npm run test:postgres` does.
+// It takes some time, so this runs with `npm run test:postgres` only.
 import { afterAll, expect, it } from 'vitest'
 import { openSecond, startLifeProcess } from './life.ts'
 import { type Network, openNetwork } from './network.ts'
-import { createDatabase, startServer, type TestServer } from './server.ts'
+import { createDatabase, isLongRun, startServer, type TestServer } from './server.ts'
 
-const isOffered = process.env['ERRAND_CHAOS_SECONDS'] !== undefined && process.env['ERRAND_PG_URL'] === undefined
+const isOffered = isLongRun && process.env['ERRAND_PG_URL'] === undefined
 const network = isOffered ? openNetwork(1) : undefined
 const server = (network === undefined ? undefined : await startServer({ network: true })) as TestServer
 afterAll(() => network?.close())

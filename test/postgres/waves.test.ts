@@ -52,10 +52,10 @@ import {
 } from '../../src/testing/index.ts'
 import { ledgerFile } from '../engine/world.ts'
 import { whole } from '../steps/whole-row.ts'
-import { createDatabase, type TestServer, testServer } from './server.ts'
+import { createDatabase, isLongRun, type TestServer, testServer } from './server.ts'
 import { emptied } from './shared-ledger.ts'
 
-const groups = Number(process.env['ERRAND_RUNS'] ?? 150)
+const groups = Number(process.env['ERRAND_RUNS'] ?? (isLongRun ? 600 : 100))
 const server = (await testServer()) as TestServer
 
 const ctx = { at: someTime + 10, instanceId: 'engine-1' }

@@ -93,9 +93,14 @@ async function copyAll(
   }
   await target.clearTextIndex()
   await indexFacts(original, target)
-  for (const table of tableShapes()) {
-    const report = (rows: number) => onProgress({ doing: 'verify', table: table.name, rows })
-    await verifyTable(original, target, table, report)
+  const stored = await target.snapshot()
+  try {
+    for (const table of tableShapes()) {
+      const report = (rows: number) => onProgress({ doing: 'verify', table: table.name, rows })
+      await verifyTable(original, stored, table, report)
+    }
+  } finally {
+    await stored.close()
   }
   const engines = await original.run(workingEngines(tablesOf(original.dialect), original.at))
   await target.run(recordOriginalEngines(tablesOf(target.dialect), engines))
@@ -111,11 +116,13 @@ async function copyTable(
   table: TableShape,
   report: (rows: number) => void,
 ): Promise<{ read: number; changed: number }> {
-  const before = await target.snapshot()
+  // A new copy has only what each ledger begins with.
+  const before = target.isContinued ? await target.snapshot() : undefined
   try {
     let read = 0
     let changed = 0
-    for await (const difference of rowDifferences(table, original.batches(table), before.batches(table))) {
+    const stored = before?.batches(table) ?? noRows()
+    for await (const difference of rowDifferences(table, original.batches(table), stored)) {
       const size = difference.put.length + difference.remove.length
       if (size > 0) await target.write(table, difference)
       changed += size
@@ -124,37 +131,34 @@ async function copyTable(
     }
     return { read, changed }
   } finally {
-    await before.close()
+    await before?.close()
   }
 }
 
+async function* noRows(): AsyncGenerator<StoredRow[]> {}
+
 async function verifyTable(
   original: LedgerSnapshot,
-  target: CopyTarget,
+  stored: LedgerSnapshot,
   table: TableShape,
   report: (rows: number) => void,
 ): Promise<void> {
-  const stored = await target.snapshot()
-  try {
-    let read = 0
-    for await (const { put, remove, read: rows } of rowDifferences(
-      table,
-      original.batches(table),
-      stored.batches(table),
-    )) {
-      const [wrong] = [...put, ...remove]
-      if (wrong !== undefined) throw notEqual(original, target, table, wrong)
-      read += rows
-      report(read)
-    }
-  } finally {
-    await stored.close()
+  let read = 0
+  for await (const { put, remove, read: rows } of rowDifferences(
+    table,
+    original.batches(table),
+    stored.batches(table),
+  )) {
+    const [wrong] = [...put, ...remove]
+    if (wrong !== undefined) throw notEqual(original, stored, table, wrong)
+    read += rows
+    report(read)
   }
 }
 
 function notEqual(
   { name }: LedgerSnapshot,
-  target: CopyTarget,
+  target: LedgerSnapshot,
   { name: table, key }: TableShape,
   row: StoredRow,
 ): ErrandError {

@@ -1,4 +1,7 @@
 // Shared by the tests of copies: a ledger with rows of every kind, and the rows of two ledgers, to be compared without the code under test.
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { createEngine } from '../../../src/create-engine.ts'
@@ -13,8 +16,28 @@ export const executors = {
   },
 }
 
-/** Fills a new ledger: tasks in each state with journals, dependencies, a board with mail, a team with memory. */
+/** By the number of tasks: the file of a filled ledger. */
+const files = new Map<number, Promise<string>>()
+
+/**
+ * Fills a new ledger: tasks in each state with journals, dependencies, a board with mail, a team with memory. Files with as many tasks are copies
+ * of one.
+ */
 export async function fillLedger(name: string, { tasks = 20 }: { tasks?: number } = {}): Promise<void> {
+  if (name.startsWith('postgres')) return await fill(name, tasks)
+  if (!files.has(tasks)) files.set(tasks, filledFile(tasks))
+  copyFileSync((await files.get(tasks)) as string, name)
+}
+
+async function filledFile(tasks: number): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'errand-filled-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'errand.db')
+  await fill(file, tasks)
+  return file
+}
+
+async function fill(name: string, tasks: number): Promise<void> {
   const engine = (await createEngine({ ledger: name, executors, onError: () => {} })) as unknown as Engine
   const call = surface(engine) as (ability: string, input: object) => Promise<Record<string, any>>
   try {
