@@ -1,7 +1,7 @@
 // The suites of the engine, the board, memory, agents and HTTP with their ledgers on a PostgreSQL server: the first part of
 // `npm run test:postgres`. The second is test/postgres, with faults for a longer time.
 import { fileURLToPath } from 'node:url'
-import { defineConfig, mergeConfig } from 'vitest/config'
+import { defineConfig } from 'vitest/config'
 import base from './vitest.config.ts'
 
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url))
@@ -37,31 +37,32 @@ const countTurns = [
 /** They require a number of steps in a given time, which boards on a server do not reach. */
 const needSpeed = ['board/mirror/torture']
 
-export default mergeConfig(
-  base,
-  defineConfig({
-    plugins: [
-      {
-        name: 'ledgers-on-a-server',
-        enforce: 'pre',
-        async resolveId(source, importer, options) {
-          if (!source.endsWith('/open-ledger.ts')) return null
-          const found = await this.resolve(source, importer, { ...options, skipSelf: true })
-          return found?.id === opened ? replacement : null
-        },
+// Not merged with the base, which would add its files to these.
+export default defineConfig({
+  ...base,
+  plugins: [
+    {
+      name: 'ledgers-on-a-server',
+      enforce: 'pre',
+      async resolveId(source, importer, options) {
+        if (!source.endsWith('/open-ledger.ts')) return null
+        const found = await this.resolve(source, importer, { ...options, skipSelf: true })
+        return found?.id === opened ? replacement : null
       },
-    ],
-    test: {
-      include: ['engine', 'board', 'memory', 'agent', 'team', 'surfaces/http'].map(
-        (suite) => `test/${suite}/**/*.test.ts`,
-      ),
-      exclude: [...needTheFile, ...countTurns, ...needSpeed].map((file) => `test/${file}.test.ts`),
-      env: {
-        // The redirection is of a module, and in a bundle there is none.
-        ERRAND_TEST_SOURCES: '1',
-        NODE_OPTIONS: `--import=${pathOf('test/postgres/on-server/redirect.ts')}`,
-      },
-      globalSetup: ['test/postgres/on-server/global-setup.ts'],
     },
-  }),
-)
+  ],
+  test: {
+    ...base.test,
+    include: ['engine', 'board', 'memory', 'agent', 'team', 'surfaces/http'].map(
+      (suite) => `test/${suite}/**/*.test.ts`,
+    ),
+    exclude: [...needTheFile, ...countTurns, ...needSpeed].map((file) => `test/${file}.test.ts`),
+    env: {
+      ...base.test?.env,
+      // The redirection is of a module, and in a bundle there is none.
+      ERRAND_TEST_SOURCES: '1',
+      NODE_OPTIONS: `--import=${pathOf('test/postgres/on-server/redirect.ts')}`,
+    },
+    globalSetup: [base.test?.globalSetup ?? [], 'test/postgres/on-server/global-setup.ts'].flat(),
+  },
+})

@@ -117,10 +117,11 @@ export class Admission {
     const mayStart = ({ id, executor }: TaskDraft): boolean =>
       free?.has(executor) !== false && !this.#beingCreated.has(id)
     const starting = runnable.filter((draft) => mayStart(draft) && isReady(draft))
+    if (starting.length > 0) this.admit()
+    if (!this.#isDue) return
     for (const { executor } of starting) {
       this.#created.set(executor as string, (this.#created.get(executor as string) ?? 0) + 1)
     }
-    if (starting.length > 0) this.admit()
   }
 
   /** Resolves when the admissions under way have ended. */

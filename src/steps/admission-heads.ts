@@ -117,9 +117,10 @@ function* known(tasks: TaskRecord[]): Op<TaskRecord[]> {
 
 /** Loads the first ready tasks of the executors of which some are created in this commit, and one more of each: without it there are no others. */
 function* loadFirst(tx: Reads, request: AdmitRequest): Op<Map<string, FirstReady>> {
-  const { executors, created, trees, maxCrashes } = request
+  const { executors, created, trees, maxCrashes, maxConcurrent } = request
   const asked = trees === undefined ? executors.filter(({ name }) => created.has(name)) : []
-  const limitOf = ({ name }: AdmittedExecutor): number => (created.get(name) as number) + 1
+  const limitOf = ({ name, limit }: AdmittedExecutor): number =>
+    Math.min(created.get(name) as number, limit, maxConcurrent) + 1
   const found = yield* all(
     asked.map((each) => tx.task.ready(each.name, '', limitOf(each), suspectFrom(maxCrashes), filterOf(each, request))),
   )
