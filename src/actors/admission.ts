@@ -34,7 +34,7 @@ export class Admission {
   readonly #beingCreated = new Set<string>()
   /** By executor: tasks that an admission which is queued now may start in the commit that creates them. */
   #created = new Map<string, number>()
-  /** Engines share limits, as far as is known. Their lock is taken before those of tasks, so that no task is looked for before it. */
+  /** Engines share limits, as far as is known. Then their lock comes before those of ready tasks. */
   #isShared = true
   /** Restricts admission to tasks of these trees. Undefined: all. */
   trees: Trees | undefined
@@ -65,16 +65,28 @@ export class Admission {
 
   /** Executors with a free slot here. `named`: only for tasks that name a model. */
   freeExecutors(): { all: string[]; named: string[] } {
-    const { slots, executors, canRun } = this.#host
-    if (slots.size >= this.#maxConcurrent) return { all: [], named: [] }
+    const { executors, canRun } = this.#host
+    const slots = this.#freeSlots(executors.keys())
+    const those = (tasks: RunnableTasks): string[] => [...slots.keys()].filter((name) => canRun(name) === tasks)
+    return { all: those('all'), named: those('named') }
+  }
+
+  /** By executor: its free slots here, if there are any. */
+  #freeSlots(executors: Iterable<string>): Map<string, number> {
+    const { slots } = this.#host
+    const total = this.#maxConcurrent - slots.size
+    if (total <= 0) return new Map()
     const open = new Map<string, number>()
     for (const { task } of slots.values()) {
       const executor = task.executor as string
       open.set(executor, (open.get(executor) ?? 0) + 1)
     }
-    const free = [...executors.keys()].filter((name) => (open.get(name) ?? 0) < this.#limitOf(name))
-    const those = (tasks: RunnableTasks): string[] => free.filter((name) => canRun(name) === tasks)
-    return { all: those('all'), named: those('named') }
+    const free = new Map<string, number>()
+    for (const name of executors) {
+      const own = Math.min(total, this.#limitOf(name) - (open.get(name) ?? 0))
+      if (own > 0) free.set(name, own)
+    }
+    return free
   }
 
   #limitOf(name: string): number {
@@ -129,9 +141,18 @@ export class Admission {
     await Promise.all(this.#admissions)
   }
 
-  #admitNow(): Promise<void> {
+  /**
+   * How many ready tasks of each executor an admission reads while it counts the room: those that are created, and one more, which shows
+   * whether others wait; no more than may start, because a task that is read is locked until the commit.
+   */
+  #takeReadAtOnce(): Map<string, number> {
     const created = this.#created
     this.#created = new Map()
+    const free = this.#isShared || created.size === 0 ? new Map<string, number>() : this.#freeSlots(created.keys())
+    return new Map([...free].map(([name, slots]) => [name, Math.min(slots, (created.get(name) as number) + 1)]))
+  }
+
+  #admitNow(): Promise<void> {
     const { actors, ledger, leaseMs, isLeaseCertain, maxCrashes, executors, canRun, instanceRow, report } = this.#host
     const ctx = this.#host.stepContext()
     const step = admit({
@@ -150,7 +171,7 @@ export class Admission {
       maxCrashes,
       trees: this.trees,
       beingCreated: this.#beingCreated,
-      created: this.#isShared ? new Map() : created,
+      readAtOnce: this.#takeReadAtOnce(),
       instance: isLeaseCertain() ? undefined : instanceRow(dueAfter(ctx.at, leaseMs)),
     })
     const number = ++this.#queued

@@ -22,10 +22,10 @@ export interface AdmitRequest extends StepContext {
   /** Tasks that do not start in the commit that creates them, and perhaps this one does. */
   beingCreated: ReadonlySet<string>
   /**
-   * By executor: how many tasks that may start are created in the same commit. They are looked for while the room is counted, which saves a
-   * round trip to a server.
+   * By executor: how many of its ready tasks are read while the room is counted, which saves a round trip to a server. If there is room for
+   * more, they are read after that.
    */
-  created: ReadonlyMap<string, number>
+  readAtOnce: ReadonlyMap<string, number>
   /** The row of this engine with a renewed lease: an engine that owns runs counts as alive. Undefined where it does for certain. */
   instance: InstanceRecord | undefined
 }
@@ -115,12 +115,10 @@ function* known(tasks: TaskRecord[]): Op<TaskRecord[]> {
   return tasks
 }
 
-/** Loads the first ready tasks of the executors of which some are created in this commit, and one more of each: without it there are no others. */
 function* loadFirst(tx: Reads, request: AdmitRequest): Op<Map<string, FirstReady>> {
-  const { executors, created, trees, maxCrashes, maxConcurrent } = request
-  const asked = trees === undefined ? executors.filter(({ name }) => created.has(name)) : []
-  const limitOf = ({ name, limit }: AdmittedExecutor): number =>
-    Math.min(created.get(name) as number, limit, maxConcurrent) + 1
+  const { executors, readAtOnce, trees, maxCrashes } = request
+  const asked = trees === undefined ? executors.filter(({ name }) => readAtOnce.has(name)) : []
+  const limitOf = ({ name }: AdmittedExecutor): number => readAtOnce.get(name) as number
   const found = yield* all(
     asked.map((each) => tx.task.ready(each.name, '', limitOf(each), suspectFrom(maxCrashes), filterOf(each, request))),
   )

@@ -77,6 +77,34 @@ it('a commit without an admission makes its engine look for tasks, and start the
   expect((await engine.get(held))?.status).toBe('completed')
 })
 
+it('an admission reads no more ready tasks than its engine has free slots, however many are created', async () => {
+  const inner = await memoryLedger()
+  const limits: number[] = []
+  const ledger = delegateLedger(inner, {
+    step: (step) =>
+      inner.step({
+        ...step,
+        decide(tx) {
+          const ready: typeof tx.task.ready = (executor, lane, limit, ...given) => {
+            limits.push(limit)
+            return tx.task.ready(executor, lane, limit, ...given)
+          }
+          return step.decide({ ...tx, task: { ...tx.task, ready } })
+        },
+      }),
+  })
+  const hands = puppet()
+  const executors = { held: hands.executor, work: () => 'done' }
+  const engine = await openEngine({ ledger, clock: new SimulatedClock(), executors, maxConcurrent: 4 })
+  await engine.result(await engine.create({ executor: 'work' }))
+  await engine.create({ executor: 'held' })
+  await Promise.all(Array.from({ length: 30 }, () => engine.create({ executor: 'held' })))
+  await engine.create(Array.from({ length: 200 }, () => ({ executor: 'held' as const })))
+  await turns()
+  expect(Math.max(...limits)).toBeLessThanOrEqual(4)
+  expect(hands.runs).toHaveLength(4)
+})
+
 it('an admission starts a task that becomes ready by a step queued behind it', async () => {
   const inner = await memoryLedger()
   const queued: string[] = []

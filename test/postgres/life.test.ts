@@ -18,7 +18,6 @@ import { createLedger, isLongRun, type TestServer, testServer } from './server.t
 
 const server = (await testServer()) as TestServer
 const leaseMs = 1_500
-/** What must happen within the lease is not asked of a machine that is busy with other tests: `npm run test:postgres` does. */
 
 /** An engine that works in this process. Its run `stay` lasts until the test or the engine ends it. */
 async function openWorking(options: Record<string, unknown>) {
@@ -138,6 +137,7 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
     await steps.goOn()
   })
 
+  // What must happen within the lease is not asked of a machine that is busy with other tests.
   it.runIf(isLongRun)(
     'is renewed although work keeps the event loop busy for half of it, again and again',
     async () => {

@@ -324,7 +324,7 @@ const makers: Record<string, (place: Place) => Step | Promise<Step>> = {
       executors: [{ name: 'x', limit: 9, timeoutMs: undefined, named: false }],
       registered: ['x'],
       beingCreated: new Set(),
-      created: new Map(at % 2 === 0 ? [['x', 1 + (at % 3)]] : []),
+      readAtOnce: new Map(at % 2 === 0 ? [['x', [2, 1, 3][at % 3] as number]] : []),
       maxCrashes: 5,
       trees: undefined,
       instance: { ...instance, leaseUntil: someTime + 1_000 },
