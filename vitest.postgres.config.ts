@@ -11,6 +11,7 @@ const replacement = pathOf('test/postgres/on-server/open-ledger.ts')
 /** They read or write the SQLite file beside the engine, or replace a function of a module that the server's driver loads in another way. */
 const needTheFile = [
   'agent/kill',
+  'agent/team-kill',
   'agent/wire',
   'board/four-processes',
   'engine/damaged-rows',
@@ -56,6 +57,7 @@ export default defineConfig({
     include: ['engine', 'board', 'memory', 'agent', 'team', 'surfaces/http'].map(
       (suite) => `test/${suite}/**/*.test.ts`,
     ),
+    testTimeout: 300_000,
     exclude: [...needTheFile, ...countTurns, ...needSpeed].map((file) => `test/${file}.test.ts`),
     env: {
       ...base.test?.env,

@@ -148,9 +148,7 @@ const namesNone: readonly string[] = [
 ]
 
 describe('the calls of a model', () => {
-  it('I25 a model reaches nothing outside its own subtree, whichever task it works on and whatever it calls', {
-    timeout: 60_000,
-  }, async () => {
+  it('I25 a model reaches nothing outside its own subtree, whichever task it works on and whatever it calls', async () => {
     let family = await setup([note])
     const abilities = family.engine.bus.abilities()
     const refused = new Map<string, number>()

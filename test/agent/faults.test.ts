@@ -119,7 +119,6 @@ describe('an agent on a failing ledger', () => {
       }
       expect(failed).toBeGreaterThan(0)
     },
-    60_000,
   )
 })
 
