@@ -44,7 +44,7 @@ async function maxBlockMs(work: () => Promise<unknown>): Promise<number> {
 /** Far above the duration on a busy machine, and far below the 19 seconds that it once took. */
 const tooLongMs = 1_000
 
-it('V-07 a search for a long word in long goals does not block the process', { timeout: 60_000 }, async () => {
+it('V-07 a search for a long word in long goals does not block the process', async () => {
   const goal = 'a'.repeat(1024 * 1024)
   const engine = await engineWith(Array.from({ length: 10 }, (_, n) => taskRow({ id: `task-${n}`, goal })))
   const text = `${'a'.repeat(489)}b`
@@ -57,7 +57,7 @@ it('V-07 a search for a long word in long goals does not block the process', { t
   expect((await engine.bus.call('task:list', { text: 'a'.repeat(490) })).total).toBe(10)
 })
 
-it('V-07 a search for many words in many tasks does not block the process', { timeout: 60_000 }, async () => {
+it('V-07 a search for many words in many tasks does not block the process', async () => {
   const words = Array.from({ length: 160 }, (_, n) => `w${n % 100}`)
   const goal = `${words.join(' ')} ${'x'.repeat(2_000)}`
   const engine = await engineWith(

@@ -168,9 +168,7 @@ const patterns = [
 const ofOneTask = ['board:create', 'board:update', 'board:get', 'board:why', 'board:log']
 const lists = fc.option(fc.array(fc.subarray(patterns), { maxLength: 3 }), { nil: undefined })
 
-it('I25 a model never touches a task outside of its subtree, nor the ledger, nor the bus, whatever it calls', {
-  timeout: 60_000,
-}, async () => {
+it('I25 a model never touches a task outside of its subtree, nor the ledger, nor the bus, whatever it calls', async () => {
   let world = await setup()
   const abilities = world.engine.bus.abilities()
   expect(abilities.length).toBeGreaterThan(25)
@@ -225,9 +223,7 @@ it('I25 a model never touches a task outside of its subtree, nor the ledger, nor
   }
 })
 
-it('I25 a model gets no further with the engine that its abilities work with, past the bus', {
-  timeout: 60_000,
-}, async () => {
+it('I25 a model gets no further with the engine that its abilities work with, past the bus', async () => {
   for (const name of outside) {
     const world = await setup()
     const { ids } = world

@@ -84,13 +84,13 @@ describe('a team whose process is killed', () => {
       found.push(...(await goOn(place)))
     })
     expect(found.join('\n')).toMatch(/(tool_use|insight) finder was not observed/)
-  }, 60_000)
+  })
 })
 
 describe('a team on a ledger of two engines', () => {
   it('a team on a ledger of two engines is processed once, although both engines follow it', async () => {
     for (let round = 0; round < 5; round++) expect(await goOn(createPlace(), { engines: 2 })).toEqual([])
-  }, 60_000)
+  })
 
   it('the harness detects a reconciler that completes an agent twice', async () => {
     const found: string[] = []
@@ -98,5 +98,5 @@ describe('a team on a ledger of two engines', () => {
       found.push(...(await goOn(createPlace(), { engines: 2, wrap: forgettingEnds })))
     }
     expect(found.join('\n')).toMatch(/was completed \d times/)
-  }, 60_000)
+  })
 })

@@ -136,9 +136,7 @@ describe.each([
   ['generateText', false],
   ['streamText', true],
 ])('a process that is killed with SIGKILL in a durable %s loop', (_name, streams) => {
-  it('a durable loop continues in the next process after a kill during the model call, without booking twice', {
-    timeout: 60_000,
-  }, async () => {
+  it('a durable loop continues in the next process after a kill during the model call, without booking twice', async () => {
     const server = await startModelServer(journey)
     server.faults.set(1, 'silence')
     const place = chatPlace(server, { streams, onInterrupt: 'fail' })
@@ -154,9 +152,7 @@ describe.each([
     expect(JSON.stringify(outcome.result.messages)).toContain('Booked in Bern')
   })
 
-  it('a durable loop passes CALL_INTERRUPTED to the model after a kill inside a tool, and the model decides', {
-    timeout: 60_000,
-  }, async () => {
+  it('a durable loop passes CALL_INTERRUPTED to the model after a kill inside a tool, and the model decides', async () => {
     const server = await startModelServer(journey)
     const place = chatPlace(server, { streams, onInterrupt: 'fail' })
     const first = place.start({ hangsAt: 'Bern' })
@@ -169,9 +165,7 @@ describe.each([
     expect(JSON.stringify(server.requests.at(-1)?.messages)).toContain('was interrupted and may have happened')
   })
 
-  it('a durable loop repeats a tool that may be repeated after a kill inside of it, under the same id', {
-    timeout: 60_000,
-  }, async () => {
+  it('a durable loop repeats a tool that may be repeated after a kill inside of it, under the same id', async () => {
     const server = await startModelServer(journey)
     const place = chatPlace(server, { streams, onInterrupt: 'rerun' })
     const first = place.start({ hangsAt: 'Bern' })

@@ -118,7 +118,7 @@ describe('A long board', () => {
     expect(ordered - listed).toBeLessThan(5_000)
     const ready = (await engine.bus.call('board:ready', {})).tasks
     expect(ready.map(({ id }) => id)).toEqual([2])
-  }, 60_000)
+  })
 
   it('S4-033 task_list returns at most 10,000 tasks and the number of the others', async () => {
     const { engine, say } = await openBoard()
@@ -127,7 +127,7 @@ describe('A long board', () => {
     expect(lines).toHaveLength(10_001)
     expect(lines.at(-1)).toBe('… and 2 more')
     await refusalOf(engine.bus.call('board:list', { limit: 10_001 }), 'INVALID_INPUT')
-  }, 60_000)
+  })
 })
 
 describe('Numbers of a task', () => {

@@ -100,13 +100,13 @@ describe('A team on one ledger, end to end', () => {
     const place = createPlace()
     await play(place, { kill: { inside: 'one' }, careless: true })
     expect((await finish(place, { careless: true })).complaints.join('\n')).toMatch('one was done 2 times')
-  }, 60_000)
+  })
 
   it('the checks find an observation outside of the transaction that records its call', async () => {
     const place = createPlace()
     await play(place, { kill: { asked: ['finder', 1], step: 'observe late', when: 'before' }, late: true })
     expect((await finish(place)).complaints.join('\n')).toMatch(/tool_use finder was not observed/)
-  }, 60_000)
+  })
 })
 
 /** The number of steps that every process takes: the last ones depend on the order in which tools end, and on renewals of leases. */

@@ -81,7 +81,7 @@ it('a plan of 200 shell tasks that is killed ten times completes, and every repe
   await engine.close()
   expect(await violations(place)).toEqual([])
   console.log(`${killed} kills, ${failed} calls failed for it, ${odd} lines were written more than once`)
-}, 60_000)
+})
 
 it('the check for overlapping commands finds a command that outlives its engine', () => {
   const sound = 'task-a call-1 begin\ntask-b call-3 begin\ntask-b call-3 end\ntask-a call-2 begin\ntask-a call-2 end\n'

@@ -155,7 +155,7 @@ describe('Killed while it purges', () => {
     })
     expect(await workedOn(half, blind)).toBe(true)
     expect(leftovers(half).join()).toMatch(/\d+ tasks are left/)
-  }, 60_000)
+  })
 })
 
 function* neverHiding() {

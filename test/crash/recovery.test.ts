@@ -183,7 +183,7 @@ describe('A kill during recovery', () => {
       await engine.close()
       expect(await violations(place), `killed ${death.when} step ${death.step} of recovery`).toEqual([])
     })
-  }, 60_000)
+  })
 })
 
 describe('An engine that closes', () => {

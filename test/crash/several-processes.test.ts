@@ -168,7 +168,7 @@ it('two engines that are killed in turn at random moments lose nothing, repeat n
   expect(tasks.filter((task) => task.status !== 'completed')).toEqual([])
   expect(await violations(place)).toEqual([])
   console.log(`${killed} kills of two engines, ${effectsOf(place).length} effects of ${total} tasks`)
-}, 60_000)
+})
 
 describe('An engine that was wrongly taken for dead', () => {
   it('S3-051 the late result of an engine that was wrongly taken for dead is refused by the number of its run', async () => {

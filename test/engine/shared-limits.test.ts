@@ -195,7 +195,7 @@ describe('limits shared by engines', () => {
     await Promise.all(second.map((task) => hands.settled(task)))
     expect(maxOpen(effects)).toBe(1)
     for (const engine of engines) expect(await engine.leave()).toBe(0)
-  }, 60_000)
+  })
 })
 
 /** The maximum of concurrently open runs, by the order of the marks. */

@@ -100,7 +100,7 @@ describe('A consolidation that fails at any write', () => {
     ])
     await engine.close()
     await inner.close()
-  }, 60_000)
+  })
 })
 
 describe('Killed at every step', () => {

@@ -243,28 +243,28 @@ describe('A planted fault is detected:', () => {
   it('the properties detect a duplicate whose boost is counted but not stored', async () => {
     const wrap = onSave((fact) => ({ ...fact, confidence: Math.min(fact.confidence, 70) }))
     expect(await caught({ wrap })).toMatch(/by the history at|was boosted from/)
-  }, 60_000)
+  })
 
   it('the properties detect a merge that drops half alike facts', async () => {
     const similarity = (a: string, b: string) => (likeness(wordsOf(a), wordsOf(b)) > 0.3 ? 1 : 0)
     expect(await caught({ options: { similarity } })).toContain('was lost in')
-  }, 60_000)
+  })
 
   it('the properties detect a survivor without the highest confidence', async () => {
     const isStated = ({ observationId, originId }: FactRecord) => observationId === null && originId === null
     const wrap = onSave((fact) => (fact.comparedBy !== null && isStated(fact) ? { ...fact, confidence: 0 } : fact))
     expect(await caught({ wrap })).toMatch(/no better|by the history|changed something/)
-  }, 60_000)
+  })
 
   it('the properties detect a fact superseded in the history but not in the table', async () => {
     const wrap = onSave((fact) => (fact.status === 'superseded' && fact.category !== 'summary' ? undefined : fact))
     expect(await caught({ wrap })).toContain('was decided to give way and did not')
-  }, 60_000)
+  })
 
   it('the properties detect a merge that forgets what it has merged', async () => {
     const wrap = onSave((fact) => ({ ...fact, mergedTo: null, mergedConfidence: null }))
     expect(await caught({ wrap })).toContain('doing it again changed something')
-  }, 60_000)
+  })
 
   it('the properties detect a contradiction taken for a duplicate', async () => {
     const deaf = (fact: FactRecord) => ({ ...fact, text: fact.text.replace(/ not| \d+s/g, '') })
@@ -280,5 +280,5 @@ describe('A planted fault is detected:', () => {
         }),
       )
     expect(await caught({ wrap })).toContain('was taken for')
-  }, 60_000)
+  })
 })

@@ -95,7 +95,7 @@ describe('A vaguer fact', () => {
       }),
       { numRuns: 40 },
     )
-  }, 60_000)
+  })
 
   it.each(ordersOf([vague, thirty, sixty]).map((order) => [order.map((text) => all.indexOf(text)).join(' '), order]))(
     'V-05 a vaguer fact does not absorb the numbers of an observed one: in the order %s',

@@ -143,7 +143,7 @@ beforeAll(async () => {
       const [, file = '', place = '', message = text] = /^(.*?)\((\d+,\d+)\): error \w+: (.*)$/s.exec(text) ?? []
       return { file, place, message: message.replaceAll(/\s+/g, ' ') }
     })
-}, 60_000)
+})
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

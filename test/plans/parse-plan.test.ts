@@ -149,7 +149,7 @@ describe('the hash of a definition', () => {
   })
 })
 
-it('parsePlanSource parses a plan of 100,000 tasks in seconds', { timeout: 60_000 }, () => {
+it('parsePlanSource parses a plan of 100,000 tasks in seconds', () => {
   const lines = Array.from({ length: 100_000 }, (_, n) => `  task-${n}: { run: "true" }`)
   const since = performance.now()
   const { value } = parsePlanSource(`tasks:\n${lines.join('\n')}\n`, 'plan.yaml')

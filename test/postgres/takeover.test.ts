@@ -56,22 +56,17 @@ const cases = [
   ['a process that hangs on another host', 'another host', 'SIGSTOP', (leaseMs * 2) / 3 - slackMs, leaseMs + slackMs],
 ] as const
 
-it.skipIf(network === undefined).each(cases)(
-  '%s is taken over in time',
-  { timeout: 60_000 },
-  async (_what, host, signal, minMs, maxMs) => {
-    const { first, second, task, since } = await setup(host)
-    const tookMs = await since(() => first.signal(signal))
-    console.log(`${_what}: taken over after ${tookMs} ms, with a lease of ${leaseMs} ms`)
-    expect(tookMs).toBeGreaterThanOrEqual(minMs)
-    expect(tookMs).toBeLessThan(maxMs)
-    expect(await second.engine.result(task)).toBe('second')
-  },
-)
+it.skipIf(network === undefined).each(cases)('%s is taken over in time', async (_what, host, signal, minMs, maxMs) => {
+  const { first, second, task, since } = await setup(host)
+  const tookMs = await since(() => first.signal(signal))
+  console.log(`${_what}: taken over after ${tookMs} ms, with a lease of ${leaseMs} ms`)
+  expect(tookMs).toBeGreaterThanOrEqual(minMs)
+  expect(tookMs).toBeLessThan(maxMs)
+  expect(await second.engine.result(task)).toBe('second')
+})
 
 it.skipIf(network === undefined)(
   'an engine whose host has vanished ends its run itself, and then it is taken over in time',
-  { timeout: 60_000 },
   async () => {
     const { first, second, task, since } = await setup('another host')
     const aborted = first.lineWith('aborted')

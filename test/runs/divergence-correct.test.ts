@@ -107,7 +107,7 @@ describe('the divergence guard refuses no correct program that is killed at any 
       await run.call('receipt', () => 4)
     }
     expect(await killedEverywhere(program)).toBeGreaterThanOrEqual(8)
-  }, 60_000)
+  })
 
   it('nested calls, beside each other and equal to those around them', async () => {
     const program: Correct = async (run, io) => {
@@ -122,5 +122,5 @@ describe('the divergence guard refuses no correct program that is killed at any 
       await run.call('step', { of: 'all', at }, () => 'all')
     }
     expect(await killedEverywhere(program)).toBe(26)
-  }, 60_000)
+  })
 })

@@ -73,7 +73,6 @@ describe('The end of an agent, and of its task', () => {
       await steps[step](engine.bus, taskId)
       expect(await allRows(inner, taskId)).toEqual(done)
     },
-    60_000,
   )
 
   it('S2-101 after kill -9 in the middle of completing an agent or task the next process finishes it', async () => {
@@ -92,7 +91,7 @@ describe('The end of an agent, and of its task', () => {
       await completeAll(engine.bus, taskId)
       expect([step, part, await allRows(ledger, taskId)]).toEqual([step, part, rows.after])
     })
-  }, 60_000)
+  })
 
   it('the comparison detects a completion made of several steps', async () => {
     const { rows } = await undisturbed()

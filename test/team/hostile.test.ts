@@ -158,7 +158,7 @@ describe('Every ability of teams and of memory', () => {
       }
     }
     expect(await everything(at)).toEqual(before)
-  }, 60_000)
+  })
 
   it('X-037 team and memory abilities refuse prototype keys at any depth and write nothing', async () => {
     const at = await world()

@@ -79,7 +79,7 @@ describe('Three processes', () => {
     expect(Object.fromEntries(facts.map(({ text, confidence }) => [text, confidence]))).toEqual(
       Object.fromEntries(taskIds.map((_, n) => [`Fixed the bug number ${n} in module m${n}`, 0.8])),
     )
-  }, 60_000)
+  })
 })
 
 async function raced(file: string, taskIds: readonly string[]): Promise<Array<Record<string, string[]>>> {

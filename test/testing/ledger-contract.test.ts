@@ -504,11 +504,11 @@ const planted = Object.entries(faults).flatMap(([part, ofPart]) =>
 )
 
 describe('the ledger contract', () => {
-  it.each(planted)('the ledger contract finds a ledger that %s', { timeout: 60_000 }, async (_title, part, fault) => {
+  it.each(planted)('the ledger contract finds a ledger that %s', async (_title, part, fault) => {
     expect(await firstFailure(fault, part)).not.toBe(null)
   })
 
-  it('the ledger contract finds no fault in a sound ledger', { timeout: 60_000 }, async () => {
+  it('the ledger contract finds no fault in a sound ledger', async () => {
     expect(await firstFailure(() => ({}))).toBe(null)
   })
 })

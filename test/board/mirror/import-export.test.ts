@@ -287,5 +287,5 @@ describe('Any folder', () => {
       }),
       { numRuns: 60 },
     )
-  }, 60_000)
+  })
 })

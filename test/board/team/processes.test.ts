@@ -63,7 +63,7 @@ describe('Members in processes of their own', () => {
       const { tasks: mine } = await bus.call('board:list', { owner: `agent-${n}` })
       expect(mine.map(({ id }) => id)).toEqual(won)
     }
-  }, 60_000)
+  })
 
   it('S4-054 the check of the race detects a task with two winners, one with none, and an unexpected refusal', () => {
     const fine: RaceReport = { won: [1], lost: [2], refusals: [] }
@@ -95,5 +95,5 @@ describe('Members in processes of their own', () => {
       { event: 'released', owner: 'ada', reason: 'the lease is over' },
       { event: 'claimed', owner: 'bob' },
     ])
-  }, 60_000)
+  })
 })

@@ -280,7 +280,7 @@ describe('opening a ledger file twice in one process', () => {
 })
 
 describe('migrations', () => {
-  it('X-013 ten processes that open a new ledger file at once migrate it once', { timeout: 60_000 }, async () => {
+  it('X-013 ten processes that open a new ledger file at once migrate it once', async () => {
     const { folder, file } = setup()
     const children = Array.from({ length: 10 }, (_, n) => startChild('open', file, `task-${n}`))
     await Promise.all(children.map((child) => child.nextLine()))
@@ -481,9 +481,7 @@ describe('a ledger file larger than 32 MB', () => {
     await ledger.close()
   }
 
-  it('a ledger file larger than 32 MB is checked in a worker, and damage stops the engines that use it', {
-    timeout: 60_000,
-  }, async () => {
+  it('a ledger file larger than 32 MB is checked in a worker, and damage stops the engines that use it', async () => {
     const { file } = setup()
     await makeLarge(file)
     overwritePage(file, 5_000)
@@ -496,7 +494,7 @@ describe('a ledger file larger than 32 MB', () => {
     await ledger.close()
   })
 
-  it('a sound ledger file larger than 32 MB can be written at once', { timeout: 60_000 }, async () => {
+  it('a sound ledger file larger than 32 MB can be written at once', async () => {
     const { file } = setup()
     await makeLarge(file)
     const ledger = await openLedger(file)

@@ -197,7 +197,7 @@ it('the page reconnects when the server is killed and started again, and receive
   await expect.poll(async () => (await receivedBy(page)).at(-1)).toBe(last)
   const received = (await receivedBy(page)).filter((seq) => seq > from)
   expect(received).toEqual(Array.from({ length: last - from }, (_, n) => from + 1 + n))
-}, 60_000)
+})
 
 it.each([1280, 390])('axe finds no fault in the page, %i pixels wide', async (width) => {
   const taskId = await server.create({ name: 'Seen by all', executor: 'asks', tags: ['a'] })

@@ -171,9 +171,7 @@ const missing = await api.getTask('missing').catch((error) => error.status + ' '
 console.log(JSON.stringify({ taskId, branch, joined, status: done.status, consolidated, progress: context.progress, missing }))
 `
 
-it('X-030 S2-050 a client generated from the OpenAPI document supports the work of a team over a real server, with types', {
-  timeout: 90_000,
-}, async () => {
+it('X-030 S2-050 a client generated from the OpenAPI document supports the work of a team over a real server, with types', async () => {
   const world = await openWorld()
   const server = createServer(toNodeListener(world.http.fetch, (error) => world.errors.push(error)))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -60,13 +60,13 @@ describe.each(eras)('In the %s era', (era) => {
     const names = resultOf(run).tools.map(({ name }) => name)
     const single = allTools.filter((id) => !id.endsWith('*'))
     expect(names).toEqual(expect.arrayContaining(single.map((id) => id.replace(':', '_'))))
-  }, 60_000)
+  })
 })
 
 it('the MCP Inspector reports a tool that is not portable', async () => {
   const run = await inspect([process.execPath, badServer], ['--method', 'tools/list', '--strict'])
   expect(run.code).toBe(6)
-}, 60_000)
+})
 
 /** Calls tools with the MCP Inspector, all in one process; `called` has their names. */
 function openInspector(target: string[], era: Era) {
