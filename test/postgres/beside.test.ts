@@ -190,26 +190,29 @@ const raise = (id: string): Step<number> => ({
 
 describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => {
   // Between the numbering of an event and its commit, so that writers overtake each other if they can.
-  const slowed = (sql: string) => sql.replace('returning seq', 'returning seq, pg_sleep(random() * 0.01)')
+  const slowedBy = (seconds: number) => (sql: string) =>
+    sql.replace('returning seq', `returning seq, pg_sleep(random() * ${seconds})`)
+  const slowed = slowedBy(0.01)
   const unordered = (sql: string) =>
     sql.replace('select pg_advisory_xact_lock($2::int4, $3::int4)', 'select $2::int4, $3::int4')
 
   it('a follower misses no event of four writers', { timeout: 600_000 }, async () => {
-    changeStatements(slowed)
-    const { seen, written } = await followed()
+    // One writer at a time waits.
+    changeStatements(isLongRun ? slowedBy(0.001) : slowed)
+    const { seen, written } = await (isLongRun ? followed(25_000, 50) : followed(120, 3))
     expect(seen).toBe(written)
   })
 
   it('a follower misses events if the lock of their sequence is not taken', async () => {
     changeStatements((sql) => slowed(unordered(sql)))
-    const { seen, written } = await followed()
+    const { seen, written } = await followed(120, 3)
     expect(seen).toBeLessThan(written)
   })
 
-  async function followed(): Promise<{ seen: number; written: number }> {
+  /** Events that four writers append and a fifth ledger reads meanwhile. */
+  async function followed(perWriter: number, atOnce: number): Promise<{ seen: number; written: number }> {
     const { ledgers, close } = await openSeveral(5)
     const [follower, ...writers] = ledgers as [Ledger, ...Ledger[]]
-    const [perWriter, atOnce] = isLongRun ? [25_000, 50] : [120, 3]
     let isWritten = false
     const writing = Promise.all(
       writers.map(async (ledger, writer) => {

@@ -1,7 +1,7 @@
 // Engines in processes of their own work on one ledger on a PostgreSQL server, while they are killed, stopped, and cut off from it at random. At
 // the end every task has settled once, no effect has happened twice without its failed call, no limit was exceeded, and no follower has missed an
-// event. It takes some time, so this runs with `npm run test:postgres` only. ERRAND_CHAOS_SECONDS sets how long the faults go on, and
-// ERRAND_SEED repeats their choice.
+// event. It takes some time, so this runs with `npm run test:postgres` only. ERRAND_CHAOS_SECONDS sets how long the faults go on (default 60),
+// and ERRAND_SEED repeats their choice.
 import { setTimeout as rest } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -21,7 +21,7 @@ const server = (
   isLongRun ? await (network === undefined ? testServer() : startServer({ network: true })) : undefined
 ) as TestServer
 afterAll(() => network?.close())
-const chaosMs = Number(process.env['ERRAND_CHAOS_SECONDS']) * 1_000
+const chaosMs = Number(process.env['ERRAND_CHAOS_SECONDS'] ?? 60) * 1_000
 const limitOfDocuments = 3
 const maxOpenTasks = 200
 
@@ -32,19 +32,18 @@ class Chaos {
   readonly url: string
   readonly workers: Worker[] = []
   readonly counts = { kill: 0, stop: 0, 'stop inside a transaction': 0, cut: 0, silence: 0 }
-  readonly #admin: pg.Client
+  readonly #admin: pg.Pool
   readonly #random: () => number
   readonly #executeFirst: boolean
 
   static async open(seed: number, executeFirst: boolean): Promise<Chaos> {
     const url = await createDatabase(server)
-    const admin = new pg.Client({ connectionString: url })
-    await admin.connect()
+    const admin = new pg.Pool({ connectionString: url })
     onTestFinished(() => admin.end())
     return new Chaos(url, admin, randomOf(seed), executeFirst)
   }
 
-  private constructor(url: string, admin: pg.Client, random: () => number, executeFirst: boolean) {
+  private constructor(url: string, admin: pg.Pool, random: () => number, executeFirst: boolean) {
     this.place = createPlace()
     this.url = url
     this.#admin = admin
