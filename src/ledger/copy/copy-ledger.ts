@@ -116,7 +116,6 @@ async function copyTable(
   table: TableShape,
   report: (rows: number) => void,
 ): Promise<{ read: number; changed: number }> {
-  // A new copy has only what each ledger begins with.
   const before = target.isContinued ? await target.snapshot() : undefined
   try {
     let read = 0

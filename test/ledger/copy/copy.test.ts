@@ -11,7 +11,7 @@ import { surface } from '../../abilities/world.ts'
 import { createPlace } from '../../crash/child.ts'
 import { violations } from '../../crash/invariants.ts'
 import { deferred, ledgerFile, openEngine } from '../../engine/world.ts'
-import { executors, fillLedger, rowsOfFile } from './filled-ledger.ts'
+import { emptyLedger, executors, fillLedger, rowsOfFile } from './filled-ledger.ts'
 import { copyUntil } from './killed-copy.ts'
 
 const filesBeside = (path: string) => readdirSync(dirname(path)).sort()
@@ -27,6 +27,13 @@ describe('a copy of a ledger file', () => {
     expect(rowsOfFile(to)).toEqual(rows)
     expect(copied.rows).toBe(Object.values(rows).flat().length)
     expect(copied).toMatchObject({ from, to, isContinued: false, engines: 0, written: copied.rows })
+  })
+
+  it('has no row that the original lacks', async () => {
+    const [from, to] = [ledgerFile(), ledgerFile()]
+    await emptyLedger(from)
+    await copyLedger(from, to)
+    expect(rowsOfFile(to)).toEqual(rowsOfFile(from))
   })
 
   it('goes on with the numbers of the original, and finds its facts', async () => {

@@ -29,6 +29,15 @@ export async function fillLedger(name: string, { tasks = 20 }: { tasks?: number 
   copyFileSync((await files.get(tasks)) as string, name)
 }
 
+/** Makes a new ledger of which another program has removed the branch that each ledger begins with. */
+export async function emptyLedger(path: string): Promise<void> {
+  await (await createEngine({ ledger: path })).close()
+  const database = new Database(path)
+  database.pragma('foreign_keys = off')
+  database.exec('delete from branch')
+  database.close()
+}
+
 async function filledFile(tasks: number): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'errand-filled-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))

@@ -53,7 +53,7 @@ async function lock(connection: ServerConnection, name: string): Promise<void> {
   })
 }
 
-/** Makes the tables, unless they are there: then it is an unfinished copy. */
+/** Makes the tables, empty, unless they are there: then it is an unfinished copy. */
 async function prepare(connection: ServerConnection, name: string, tables: readonly TableShape[]): Promise<boolean> {
   const found = await tablesFound(connection)
   if (found.ours) {
@@ -90,6 +90,8 @@ async function prepare(connection: ServerConnection, name: string, tables: reado
     }
     // They keep the rows of a ledger from being changed, and those of a copy are replaced if they differ.
     for (const table of tables) await connection.query(`alter table "${table.name}" disable trigger user`)
+    // What a new ledger begins with.
+    for (const table of tables) await connection.query(`delete from "${table.name}"`)
   })
   return false
 }

@@ -12,7 +12,7 @@ import { createInstanceLocks } from './instance-lock.ts'
 import { prepareFile } from './open-file.ts'
 import { putInPlace, requireUnused, taken } from './replace-file.ts'
 import { schemaTexts } from './schema-texts.ts'
-import { ledgerTriggers, triggersOf } from './table-shapes.ts'
+import { ledgerTriggers, tableShapes, triggersOf } from './table-shapes.ts'
 
 const busyTimeoutMs = 5_000
 /** Of the name of an unfinished copy. */
@@ -71,8 +71,8 @@ function beingMade(path: string): ErrandError {
 }
 
 /**
- * Makes the tables, unless the file has them: then it is an unfinished copy. There are no triggers: they keep the rows of a ledger from being
- * changed, and those of a copy are replaced if they differ.
+ * Makes the tables, empty, unless the file has them: then it is an unfinished copy. There are no triggers: they keep the rows of a ledger from
+ * being changed, and those of a copy are replaced if they differ.
  */
 function prepare(connection: Connection, file: string): boolean {
   const id = Number(connection.pragma('application_id'))
@@ -92,6 +92,7 @@ function prepare(connection: Connection, file: string): boolean {
   connection.execute('begin immediate')
   if (!isContinued) for (const text of schemaTexts(0)) connection.execute(text)
   for (const { name } of triggersOf(connection)) connection.execute(`drop trigger "${name}"`)
+  if (!isContinued) for (const { name } of tableShapes()) connection.execute(`delete from "${name}"`)
   connection.pragma(`application_id = ${unfinishedCopyId}`)
   connection.pragma(`user_version = ${ledgerVersion}`)
   connection.execute('commit')
