@@ -34,8 +34,6 @@ export class Admission {
   readonly #beingCreated = new Set<string>()
   /** By executor: tasks that an admission which is queued now may start in the commit that creates them. */
   #created = new Map<string, number>()
-  /** Engines share limits, as far as is known. Then their lock comes before those of ready tasks. */
-  #isShared = true
   /** Restricts admission to tasks of these trees. Undefined: all. */
   trees: Trees | undefined
   #maxConcurrent: number
@@ -147,8 +145,9 @@ export class Admission {
    */
   #takeReadAtOnce(): Map<string, number> {
     const created = this.#created
+    if (created.size === 0) return created
     this.#created = new Map()
-    const free = this.#isShared || created.size === 0 ? new Map<string, number>() : this.#freeSlots(created.keys())
+    const free = this.#freeSlots(created.keys())
     return new Map([...free].map(([name, slots]) => [name, Math.min(slots, (created.get(name) as number) + 1)]))
   }
 
@@ -189,10 +188,7 @@ export class Admission {
       return isSuperseded || this.isPaused || !actors.isWorking ? leftToLater() : step.decide(tx)
     }
     return ledger.step({ ...step, decide }).then(
-      (admitted) => {
-        this.#isShared = admitted.isShared ?? this.#isShared
-        this.#host.admitted(admitted, looks)
-      },
+      (admitted) => this.#host.admitted(admitted, looks),
       // Nothing is lost: ready tasks stay ready, and maintenance wakes the supervisor again soon.
       (error: unknown) => report(error, { doing: 'admit' }),
     )

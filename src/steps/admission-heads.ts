@@ -61,8 +61,6 @@ export interface Room {
   kinds: { any: boolean; inLanes: boolean; suspects: boolean }
   /** When the next timer of this engine is due, without the runs that begin now. */
   nextDue: number | undefined
-  /** Engines share limits of open runs. */
-  isShared: boolean
   /** By executor: the first ready tasks in no lane, as far as they are known. */
   first: Map<string, FirstReady>
 }
@@ -207,7 +205,6 @@ function* loadRoom(tx: Reads, request: AdmitRequest): Op<Room> {
     isEmpty: open === 0,
     kinds,
     nextDue,
-    isShared: shared !== undefined,
     first,
   }
   if (shared === undefined || !kinds.any) return room

@@ -22,8 +22,6 @@ export interface Admitted {
    * can start. Null: it has not.
    */
   nextDue: number | undefined | null
-  /** Engines share limits of open runs. Undefined if the admission has left it to a later one. */
-  isShared?: boolean
 }
 
 /** Starts what may start. It is the last step of its commit, so that no look for tasks is needed after the others. */
@@ -52,7 +50,7 @@ function* decideAdmission(tx: Tx, request: AdmitRequest): Op<Admitted> {
   // Last, because the end of a damaged task may cancel others.
   for (const { id } of damaged) yield* failDamaged(tx, id, request)
   const mayMoreStart = damaged.length > 0 || mayStart.length < heads.length
-  return { started, nextDue: mayMoreStart ? null : nextDue, isShared: room.isShared }
+  return { started, nextDue: mayMoreStart ? null : nextDue }
 }
 
 /** The definition of a damaged task is not known, so no part of it is run. It fails and frees its slot for others. */

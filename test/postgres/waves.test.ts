@@ -29,6 +29,7 @@ import { create } from '../../src/steps/create.ts'
 import { deleteTask } from '../../src/steps/delete.ts'
 import { block, unblock } from '../../src/steps/edges.ts'
 import { appendMessage, beginEntry, finishEntry, reportProgress, writeOutput } from '../../src/steps/journal.ts'
+import { setSharedLimits } from '../../src/steps/limits.ts'
 import { retry } from '../../src/steps/retry.ts'
 import { send } from '../../src/steps/send.ts'
 import { settleRun } from '../../src/steps/settle-run.ts'
@@ -316,6 +317,8 @@ const makers: Record<string, (place: Place) => Step | Promise<Step>> = {
         ],
       ],
     }),
+  'set limits': ({ at, flag }) =>
+    setSharedLimits({ maxConcurrent: flag ? 1 + (at % 4) : null, limits: { x: at % 3 === 0 ? null : 1 + (at % 3) } }),
   // Not as the last step: an admission may have any place in its group.
   admit: ({ at, flag }) => ({
     ...admit({
@@ -344,9 +347,10 @@ const ofTeams = [
   'retry',
 ]
 const ofMail = ['send mail', 'send request', 'read inbox', 'answer request']
+const ofLimits = ['set limits', 'admit', 'create', 'settle']
 const what = (names: readonly string[]) => fc.constantFrom(...names)
 const stepArbitrary = fc.record({
-  what: fc.oneof(what(Object.keys(makers)), what(ofTeams), what(ofMail)),
+  what: fc.oneof(what(Object.keys(makers)), what(ofTeams), what(ofMail), what(ofLimits)),
   task: fc.constantFrom(...ids),
   other: fc.constantFrom(...ids),
   run: fc.constantFrom(...runs),
@@ -366,6 +370,7 @@ const tables = [
   'message',
   'event',
   'instance',
+  'setting',
   'observation',
   'board',
   'board_task',
@@ -616,12 +621,17 @@ describe.skipIf(server === undefined)('steps of one group on a PostgreSQL server
     const rest = { retry: { ...retryPolicy, on: [] }, chance: 0, diverged: [], journaled: false, readThrough: null }
     expect(await flightsOf(settleRun({ ...ctx, taskId: 'new', run: 1, outcome, ...rest }), admission)).toBe(3)
     expect(await onServer.rows('task')).toMatchObject([{ id: 'new', status: 'completed' }])
+    await onServer.ledger.step(setSharedLimits({ limits: { x: 3 } }))
+    const another = (id: string) => create({ ...ctx, treeLimits, trees: [[draft(id, { executor: 'x' })]] })
+    // It learns that the admission counts shared limits, and begins again with their lock.
+    await flightsOf(another('second'), admission)
+    expect(await flightsOf(another('third'), admission)).toBe(3)
     flight.mockRestore()
     await onServer.close()
   })
 
   it('run beside those of other processes unless they concern more than the rows of their tasks', async () => {
-    const alone = ['cancel', 'delete']
+    const alone = ['cancel', 'delete', 'set limits']
     const expected = Object.keys(makers).map((name) => [name, alone.includes(name) ? 'alone' : 'beside'])
     expect(await placesOf(makers)).toEqual(Object.fromEntries(expected))
   })

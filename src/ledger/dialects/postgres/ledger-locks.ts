@@ -12,17 +12,16 @@ import { currentTimeline, type ServerHistory } from './server-history.ts'
 type Statement = readonly [sql: string, parameters: unknown[]]
 
 /**
- * Locks that only the first flight of a group takes. `creation`: it creates tasks; `numbering`: none may be created meanwhile, because tasks
+ * Locks that only the first flight of a group takes. `limits`: it counts the open runs of all engines; `creation`: it creates tasks; `numbering`: none may be created meanwhile, because tasks
  * whose numbers are lower and not committed would be passed over for good; `claims`: it searches for tasks to claim, which others would find too.
  */
 export type WideLock = (typeof wideLocks)[number]
-export const wideLocks = ['numbering', 'creation', 'claims'] as const
+export const wideLocks = ['limits', 'numbering', 'creation', 'claims'] as const
 
 export interface LedgerLocks {
   /** Begins a transaction behind the shared gate. One message to the server; its last rows are for `begun`. */
   readonly beginShared: string
   readonly gateAlone: Statement
-  readonly limits: Statement
   readonly wide: Readonly<Record<WideLock, Statement>>
   /** In order. A key is locked before it is looked for: it may not exist. */
   keys(keys: readonly string[]): Statement
@@ -71,8 +70,8 @@ export async function locksOf(
   return {
     beginShared: `${beginSteps}; select pg_advisory_xact_lock_shared(${applicationId}, ${gate}); ${begunOn}`,
     gateAlone: [take, [applicationId, gate]],
-    limits: [take, [applicationId, limits]],
     wide: {
+      limits: [take, [applicationId, limits]],
       creation: [share, [applicationId, numbers]],
       numbering: [take, [applicationId, numbers]],
       claims: [take, [applicationId, claims]],

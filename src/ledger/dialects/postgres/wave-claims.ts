@@ -13,11 +13,13 @@ export interface Learned {
   /** What attempts before this one have locked: it is locked first, in order. */
   readonly rows: Iterable<string>
   readonly keys: Iterable<string>
-  readonly limits: boolean
   readonly wide: Iterable<WideLock>
-  /** The names of steps that create tasks, or search for claimable ones: the group adds to them. */
-  readonly habits: Readonly<Record<'creation' | 'claims', Set<string>>>
+  /** The names of steps that have needed a lock: the group adds to them. */
+  readonly habits: Habits
 }
+
+export type Habits = Readonly<Record<(typeof habitual)[number], Set<string>>>
+const habitual = ['limits', 'creation', 'claims'] as const
 
 export class WaveClaims {
   readonly #lanes: readonly Lane[]
@@ -26,26 +28,21 @@ export class WaveClaims {
   /** By name: the places of the lanes that have read a branch. Several may. */
   readonly #readers = new Map<string, Set<number>>()
   readonly #locked = new Set<string>()
-  readonly #habits: Learned['habits']
+  readonly #habits: Habits
   readonly #wide: Set<WideLock>
   #isOpen = false
   /** Rows and keys to be locked in the next flight. */
   #toLock: Set<string>
   #keysToLock: Set<string>
-  #limitsNeeded: boolean
   #tried: Promise<unknown[]> | undefined
-  /** The lock of the limits is or was needed. */
-  usesLimits: boolean
 
-  constructor(lanes: readonly Lane[], { rows, keys, limits, wide, habits }: Learned) {
+  constructor(lanes: readonly Lane[], { rows, keys, wide, habits }: Learned) {
     this.#lanes = lanes
     this.#toLock = new Set(rows)
     this.#keysToLock = new Set(keys)
-    this.#limitsNeeded = limits
-    this.usesLimits = limits
     this.#habits = habits
     this.#wide = new Set(wide)
-    for (const lock of ['creation', 'claims'] as const) {
+    for (const lock of habitual) {
       if (lanes.some(({ name }) => habits[lock].has(name))) this.#wide.add(lock)
     }
   }
@@ -75,8 +72,6 @@ export class WaveClaims {
 
   /** Sends the locks that the next requests need. Later flights do not wait for keys and rows: they hold some for which others may wait. */
   lock(locks: LedgerLocks, send: Send, isFirst: boolean): void {
-    if (this.#limitsNeeded) void send(...locks.limits)
-    this.#limitsNeeded = false
     if (isFirst) for (const lock of wideLocks) if (this.#wide.has(lock)) void send(...locks.wide[lock])
     this.#isOpen = true
     const keys = [...this.#keysToLock]
@@ -103,8 +98,7 @@ export class WaveClaims {
     if (inserts && changes === 'call' && byKey !== undefined) lane.calls.add((write.values as { id: string }).id)
     if (isNew) {
       lane.createsTasks = true
-      this.#habits.creation.add(lane.name)
-      this.#need('creation')
+      this.#need('creation', lane)
     }
     const ids = idsAt(write, places)
     // A row that was judged before it was locked may have changed.
@@ -160,10 +154,8 @@ export class WaveClaims {
       case 'queue':
       case 'limits':
         lane.isBarrier = true
-        if (of !== 'limits' && lane.mayReadEarly && this.#mayReadBeside(lane)) return true
-        if (!this.#isAloneNow(lane)) return false
-        if (of === 'limits') this.#needLimits()
-        return true
+        if (of === 'limits') this.#need('limits', lane)
+        return (lane.mayReadEarly && this.#mayReadBeside(lane)) || this.#isAloneNow(lane)
       default:
         return this.#mayReadAny(lane, request)
     }
@@ -173,26 +165,19 @@ export class WaveClaims {
   #mayReadAny(lane: Lane, request: Request): boolean {
     const { of, places = [] } = concernOf(request)
     lane.isBarrier = true
-    if (of === 'claimable') {
-      this.#habits.claims.add(lane.name)
-      this.#need('claims')
-    }
-    if (of === 'numbering') this.#need('numbering')
+    if (of === 'claimable') this.#need('claims', lane)
+    if (of === 'numbering') this.#need('numbering', lane)
     if (!this.#isAloneNow(lane)) return false
     if (of === 'board' || of === 'numbering') return this.#claimKeys(lane, idsAt(request, places).map(boardKey))
     return of !== 'neighbours' || this.#claim(lane, idsAt(request, places), false)
   }
 
   /** @throws BeginsAgain */
-  #need(lock: WideLock): void {
+  #need(lock: WideLock, lane: Lane): void {
+    if (lock !== 'numbering') this.#habits[lock].add(lane.name)
     const isHeld = this.#wide.has(lock)
     this.#wide.add(lock)
     if (!isHeld && this.#isOpen) throw new BeginsAgain(lock)
-  }
-
-  #needLimits(): void {
-    this.#limitsNeeded ||= !this.usesLimits
-    this.usesLimits = true
   }
 
   /** Whether all lanes before this one have ended, or have written and wait for replies, which may be the last; none after it has begun. */

@@ -50,8 +50,8 @@ export class WaveGroup {
   }
 
   /** What it has claimed so far. */
-  get touched(): { tasks: string[]; keys: string[]; limits: boolean } {
-    return { tasks: this.#claims.tasks, keys: this.#claims.keys, limits: this.#claims.usesLimits }
+  get touched(): { tasks: string[]; keys: string[] } {
+    return { tasks: this.#claims.tasks, keys: this.#claims.keys }
   }
 
   /** @throws StatementFailed, RunsAlone, OutOfOrder, RunsOneByOne; the transaction is still open then */

@@ -9,6 +9,7 @@ import type { OutcomeSource } from './commit-outcome.ts'
 import type { LedgerLocks, WideLock } from './ledger-locks.ts'
 import type { OneByOne } from './one-by-one.ts'
 import type { ServerConnection } from './server-connection.ts'
+import type { Habits } from './wave-claims.ts'
 import { BeginsAgain, OutOfOrder, RunsAlone } from './wave-errors.ts'
 import { WaveGroup } from './wave-group.ts'
 
@@ -34,7 +35,7 @@ export class Writer implements GroupRunner {
   readonly #random: () => number
   /** By the name of a step that had to run alone: how often it still will, of how many times. */
   readonly #alone = new Map<string, { left: number; of: number }>()
-  readonly #habits = { creation: new Set<string>(), claims: new Set<string>() }
+  readonly #habits: Habits = { limits: new Set(), creation: new Set(), claims: new Set() }
 
   constructor(
     connection: ServerConnection,
@@ -66,7 +67,7 @@ export class Writer implements GroupRunner {
   }
 
   async #runBeside(given: readonly QueuedStep[]): Promise<CommittedGroup> {
-    const learned = { rows: new Set<string>(), keys: new Set<string>(), limits: false, wide: new Set<WideLock>() }
+    const learned = { rows: new Set<string>(), keys: new Set<string>(), wide: new Set<WideLock>() }
     let group = given
     for (let attempt = 1; attempt < aloneFrom; attempt++) {
       const waves = new WaveGroup(this.#connection, this.#locks, this.#tx, group, {
@@ -100,10 +101,9 @@ export class Writer implements GroupRunner {
         if (!(error instanceof StatementFailed && error.isContention)) break
         // The first flight has waited as long as a lock may take.
         if (error.isTimeout && !waves.holdsLocks) throw new LedgerBusy(0, error)
-        const { tasks, keys, limits } = waves.touched
+        const { tasks, keys } = waves.touched
         for (const id of tasks) learned.rows.add(id)
         for (const key of keys) learned.keys.add(key)
-        learned.limits ||= limits
         if (attempt >= halvedFrom) group = group.slice(0, Math.ceil(group.length / 2))
         await rest(this.#clock, this.#random() * Math.min(maxPauseMs, 2 ** attempt))
       }
