@@ -25,8 +25,9 @@ const needTheFile = [
   'engine/stuck-groups',
   'memory/kill',
 ]
-/** They expect something after some turns of the event loop that a server does later, or a failure of SQLite. */
+/** They expect something at once, or after some turns of the event loop, that a server does later, or a failure of SQLite. */
 const countTurns = [
+  'board/mirror/crash',
   'engine/failed-reads',
   'engine/feed',
   'engine/level-triggered',
@@ -61,6 +62,7 @@ export default defineConfig({
     exclude: [...needTheFile, ...countTurns, ...needSpeed].map((file) => `test/${file}.test.ts`),
     env: {
       ...base.test?.env,
+      ERRAND_RUNS: process.env['ERRAND_RUNS'] ?? '100',
       // The redirection is of a module, and in a bundle there is none.
       ERRAND_TEST_SOURCES: '1',
       NODE_OPTIONS: `--import=${pathOf('test/postgres/on-server/redirect.ts')}`,

@@ -177,8 +177,9 @@ describe('the calls of a model', () => {
           else if (ability.moduleName !== 'mem') expect([ability.id, code]).not.toEqual([ability.id, 'FORBIDDEN'])
           if (code === 'FORBIDDEN') refused.set(ability.id, (refused.get(ability.id) ?? 0) + 1)
           // A family in which something has ended, or grown, is replaced.
-          if ((await family.engine.list()).tasks.length !== names.length || code === undefined)
-            family = await setup([note])
+          if ((await family.engine.list()).tasks.length === names.length && code !== undefined) return
+          await family.engine.close()
+          family = await setup([note])
         },
       ),
       { numRuns: 800, seed: 404 },

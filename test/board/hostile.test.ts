@@ -95,30 +95,44 @@ describe('Hostile input of a model', () => {
 })
 
 describe('A long board', () => {
-  it('S4-033 a board of 3,000 dependent tasks is numbered, listed and ordered quickly', async () => {
+  it('S4-033 a board of 3,000 dependent tasks is numbered, listed and ordered in a time that grows with their number', async () => {
+    const short = await durations(300)
+    const long = await durations(3_000)
+    // A square would be 100 times as much.
+    expect(long.listedMs / short.listedMs).toBeLessThan(40)
+    expect(long.orderedMs / short.orderedMs).toBeLessThan(40)
+  })
+
+  async function durations(count: number): Promise<{ listedMs: number; orderedMs: number }> {
     const { engine, say } = await openBoard()
-    const count = 3_000
     const specs = Array.from({ length: count }, (_, n) => ({
       name: `task ${n + 1}`,
       ...(n === 0 ? {} : { after: [`t${Math.floor(n / 2)}`] }),
     }))
     await engine.create({ name: 'all', tasks: Object.fromEntries(specs.map((spec, n) => [`t${n}`, spec])) })
-    const since = performance.now()
     const lines = (await say('task_list')).split('\n')
-    const listed = performance.now()
-    const { order } = await engine.bus.call('board:graph', {})
-    const ordered = performance.now()
     expect(lines).toHaveLength(count + 1)
     expect(lines[0]).toBe('[ ] #1: all')
-    expect(lines.at(-1)).toBe('[ ] #3001: task 3000 (blocked by: [1501])')
+    expect(lines.at(-1)).toBe(`[ ] #${count + 1}: task ${count} (blocked by: [${count / 2 + 1}])`)
     // A group has no work of its own; its children are worked on.
+    const { order } = await engine.bus.call('board:graph', {})
     expect(order.map(({ id }) => id)).toEqual(Array.from({ length: count }, (_, n) => n + 2))
-    // Ten times the usual duration: a list that read each task's edges one by one would be slower still.
-    expect(listed - since).toBeLessThan(5_000)
-    expect(ordered - listed).toBeLessThan(5_000)
     const ready = (await engine.bus.call('board:ready', {})).tasks
     expect(ready.map(({ id }) => id)).toEqual([2])
-  })
+    const shortest = async (use: () => Promise<unknown>): Promise<number> => {
+      const times: number[] = []
+      for (let n = 0; n < 3; n++) {
+        const since = performance.now()
+        await use()
+        times.push(performance.now() - since)
+      }
+      return Math.min(...times)
+    }
+    return {
+      listedMs: await shortest(() => say('task_list')),
+      orderedMs: await shortest(() => engine.bus.call('board:graph', {})),
+    }
+  }
 
   it('S4-033 task_list returns at most 10,000 tasks and the number of the others', async () => {
     const { engine, say } = await openBoard()
