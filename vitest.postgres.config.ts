@@ -58,6 +58,7 @@ export default defineConfig({
     include: ['engine', 'board', 'memory', 'agent', 'team', 'surfaces/http'].map(
       (suite) => `test/${suite}/**/*.test.ts`,
     ),
+    setupFiles: ['test/postgres/on-server/close-opened.ts'],
     testTimeout: 300_000,
     exclude: [...needTheFile, ...countTurns, ...needSpeed].map((file) => `test/${file}.test.ts`),
     env: {

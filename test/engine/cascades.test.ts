@@ -90,6 +90,7 @@ describe('a cancel', () => {
     await engine.fail(inner, 'broke')
     await engine.cancel(belowFailed)
     await engine.cancel(root)
+    await engine.idle()
     const before = await history(engine)
     for (const { id } of [failed, inner]) {
       const retried = await refusalOf(engine.retry(id), 'PARENT_CLOSED')

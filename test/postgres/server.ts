@@ -228,7 +228,7 @@ async function launched(
   const settings: Record<string, string> & { fsync?: string } = {
     unix_socket_directories: '',
     port: String(port),
-    max_connections: '200',
+    max_connections: '500',
     log_min_messages: 'fatal',
     ...given,
   }

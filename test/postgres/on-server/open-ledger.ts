@@ -16,6 +16,14 @@ export function shownLedger(name: string): string {
 
 const database = process.env['ERRAND_TEST_DATABASE'] as string
 
+/** Ledgers that the tests of a file have not closed. */
+const opened = new Set<Ledger>()
+
+/** A ledger in memory needs no end, but these have connections. */
+export async function closeOpened(): Promise<void> {
+  await Promise.all([...opened].map((ledger) => ledger.close()))
+}
+
 /** Schemas of closed ledgers that were in memory. */
 const free: string[] = []
 let made = 0
@@ -24,7 +32,7 @@ export async function openLedger(name: string, clock?: Clock): Promise<Ledger> {
   if (name === ':memory:') return await openInMemory(clock)
   if (isServerUrl(name)) return await openServerLedger(name, clock)
   const schema = `file_${createHash('sha256').update(name).digest('hex').slice(0, 20)}`
-  return likeFile(await openServerLedger(urlOf(schema), clock), name)
+  return untilClosed(likeFile(await openServerLedger(urlOf(schema), clock), name))
 }
 
 async function openInMemory(clock: Clock | undefined): Promise<Ledger> {
@@ -34,12 +42,25 @@ async function openInMemory(clock: Clock | undefined): Promise<Ledger> {
   if (used !== undefined) await empty(url, schema)
   const ledger = likeFile(await openServerLedger(url, clock), ':memory:')
   let closing: Promise<void> | undefined
-  return delegateLedger(ledger, {
-    close(options) {
-      closing ??= ledger.close(options).then(() => void free.push(schema))
-      return closing
+  return untilClosed(
+    delegateLedger(ledger, {
+      close(options) {
+        closing ??= ledger.close(options).then(() => void free.push(schema))
+        return closing
+      },
+    }),
+  )
+}
+
+function untilClosed(ledger: Ledger): Ledger {
+  const noted = delegateLedger(ledger, {
+    async close(options) {
+      opened.delete(noted)
+      await ledger.close(options)
     },
   })
+  opened.add(noted)
+  return noted
 }
 
 /** Under the name that the test knows, and with the clock of the test, by which the engine renews and judges leases itself. */
