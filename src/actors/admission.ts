@@ -145,8 +145,8 @@ export class Admission {
    */
   #takeReadAtOnce(): Map<string, number> {
     const created = this.#created
-    if (created.size === 0) return created
     this.#created = new Map()
+    if (created.size === 0) return created
     const free = this.#freeSlots(created.keys())
     return new Map([...free].map(([name, slots]) => [name, Math.min(slots, (created.get(name) as number) + 1)]))
   }

@@ -98,7 +98,7 @@ describe('A long board', () => {
   it('S4-033 a board of 3,000 dependent tasks is numbered, listed and ordered in a time that grows with their number', async () => {
     const short = await durations(300)
     const long = await durations(3_000)
-    // A square would be 100 times as much.
+    // If the time grew with the square of the number, it would be 100 times as long.
     expect(long.listedMs / short.listedMs).toBeLessThan(40)
     expect(long.orderedMs / short.orderedMs).toBeLessThan(40)
   })

@@ -5,10 +5,10 @@ import { SimulatedClock } from 'xstate'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
-import type { Ledger } from '../../src/ledger/ledger.ts'
+import type { Ledger, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
-import { openEngine, puppet, turns } from './world.ts'
+import { deferred, openEngine, puppet, turns } from './world.ts'
 
 async function memoryLedger(): Promise<Ledger> {
   const ledger = await openLedger(':memory:')
@@ -77,22 +77,24 @@ it('a commit without an admission makes its engine look for tasks, and start the
   expect((await engine.get(held))?.status).toBe('completed')
 })
 
+/** The step, and how many ready tasks it reads at most is noted. */
+function noting<R>(step: Step<R>, limits: number[]): Step<R> {
+  return {
+    ...step,
+    decide(tx) {
+      const ready: typeof tx.task.ready = (executor, lane, limit, ...given) => {
+        limits.push(limit)
+        return tx.task.ready(executor, lane, limit, ...given)
+      }
+      return step.decide({ ...tx, task: { ...tx.task, ready } })
+    },
+  }
+}
+
 it('an admission reads no more ready tasks than its engine has free slots, however many are created', async () => {
   const inner = await memoryLedger()
   const limits: number[] = []
-  const ledger = delegateLedger(inner, {
-    step: (step) =>
-      inner.step({
-        ...step,
-        decide(tx) {
-          const ready: typeof tx.task.ready = (executor, lane, limit, ...given) => {
-            limits.push(limit)
-            return tx.task.ready(executor, lane, limit, ...given)
-          }
-          return step.decide({ ...tx, task: { ...tx.task, ready } })
-        },
-      }),
-  })
+  const ledger = delegateLedger(inner, { step: (step) => inner.step(noting(step, limits)) })
   const hands = puppet()
   const executors = { held: hands.executor, work: () => 'done' }
   const engine = await openEngine({ ledger, clock: new SimulatedClock(), executors, maxConcurrent: 4 })
@@ -103,6 +105,43 @@ it('an admission reads no more ready tasks than its engine has free slots, howev
   await turns()
   expect(Math.max(...limits)).toBeLessThanOrEqual(4)
   expect(hands.runs).toHaveLength(4)
+})
+
+it('an admission that begins again reads no more ready tasks than before, however many are created meanwhile', async () => {
+  const inner = await memoryLedger()
+  const limits: number[] = []
+  const attempted = deferred()
+  const again = deferred()
+  let isHeld = false
+  const ledger = delegateLedger(inner, {
+    async step(step) {
+      if (isHeld && step.name === 'admit') {
+        isHeld = false
+        await inner.step({
+          name: 'an attempt that ends',
+          *decide(tx) {
+            step.decide(tx)
+          },
+        })
+        attempted.resolve()
+        await again.promise
+      }
+      return await inner.step(noting(step, limits))
+    },
+  })
+  const hands = puppet()
+  const executors = { held: hands.executor }
+  const engine = await openEngine({ ledger, clock: new SimulatedClock(), executors, maxConcurrent: 4 })
+  await engine.create({ executor: 'held' })
+  const run = await hands.started(0)
+  isHeld = true
+  run.end.resolve('done')
+  await attempted.promise
+  await engine.create(Array.from({ length: 200 }, () => ({ executor: 'held' as const })))
+  again.resolve()
+  await hands.started(4)
+  await turns()
+  expect(Math.max(...limits)).toBeLessThanOrEqual(4)
 })
 
 it('an admission starts a task that becomes ready by a step queued behind it', async () => {

@@ -197,7 +197,7 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
     sql.replace('select pg_advisory_xact_lock($2::int4, $3::int4)', 'select $2::int4, $3::int4')
 
   it('a follower misses no event of four writers', { timeout: 600_000 }, async () => {
-    // One writer at a time waits.
+    // The delays add up, because one writer at a time is in this statement.
     changeStatements(isLongRun ? slowedBy(0.001) : slowed)
     const { seen, written } = await (isLongRun ? followed(25_000, 50) : followed(120, 3))
     expect(seen).toBe(written)

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/core/clock.ts'
 import { type CopyProgress, copyLedger } from '../../src/ledger/copy/copy-ledger.ts'
 import { ServerConnection } from '../../src/ledger/dialects/postgres/server-connection.ts'
 import { ledgerFile, openEngine } from '../engine/world.ts'
-import { emptyLedger, executors, fillLedger, rowsOfFile, rowsOfServer } from '../ledger/copy/filled-ledger.ts'
+import { executors, fillLedger, ledgerWithoutBranch, rowsOfFile, rowsOfServer } from '../ledger/copy/filled-ledger.ts'
 import { copyUntil } from '../ledger/copy/killed-copy.ts'
 import { adminOf } from './life.ts'
 import { createDatabase, isLongRun, query, type TestServer, testServer, withSchema } from './server.ts'
@@ -61,7 +61,7 @@ describe.skipIf(server === undefined)('a copy between a file and a server', () =
 
   it('has no row that the original lacks', async () => {
     const [from, url] = [ledgerFile(), await createDatabase(server)]
-    await emptyLedger(from)
+    await ledgerWithoutBranch(from)
     await copyLedger(from, url)
     expect(await rowsOfServer(url)).toEqual(rowsOfFile(from))
   })

@@ -11,7 +11,7 @@ import { surface } from '../../abilities/world.ts'
 import { createPlace } from '../../crash/child.ts'
 import { violations } from '../../crash/invariants.ts'
 import { deferred, ledgerFile, openEngine } from '../../engine/world.ts'
-import { emptyLedger, executors, fillLedger, rowsOfFile } from './filled-ledger.ts'
+import { executors, fillLedger, ledgerWithoutBranch, rowsOfFile } from './filled-ledger.ts'
 import { copyUntil } from './killed-copy.ts'
 
 const filesBeside = (path: string) => readdirSync(dirname(path)).sort()
@@ -31,7 +31,7 @@ describe('a copy of a ledger file', () => {
 
   it('has no row that the original lacks', async () => {
     const [from, to] = [ledgerFile(), ledgerFile()]
-    await emptyLedger(from)
+    await ledgerWithoutBranch(from)
     await copyLedger(from, to)
     expect(rowsOfFile(to)).toEqual(rowsOfFile(from))
   })

@@ -30,7 +30,7 @@ export async function fillLedger(name: string, { tasks = 20 }: { tasks?: number 
 }
 
 /** Makes a new ledger of which another program has removed the branch that each ledger begins with. */
-export async function emptyLedger(path: string): Promise<void> {
+export async function ledgerWithoutBranch(path: string): Promise<void> {
   await (await createEngine({ ledger: path })).close()
   const database = new Database(path)
   database.pragma('foreign_keys = off')

@@ -1,8 +1,8 @@
 // The locks of a ledger: the gate, shared by groups of steps that say whose rows they concern, and exclusive for all others; the shared limits;
 // the numbering of tasks, shared by all who create some, and exclusive for who numbers those of a board; the search for claimable tasks; keys of
 // tasks and names of boards; rows of tasks; and the sequence of events, in the statement that numbers them, so that the order of their numbers
-// is that of the commits. Each flight takes its locks in this order. Groups that meet because they took them in different flights take all of
-// them in the first flight of their next attempt.
+// is that of the commits. Each flight takes its locks in this order; those before keys and rows are taken in the first flight only. Groups that
+// meet because they locked keys or rows in different flights lock all of them in the first flight of their next attempt.
 
 import { LedgerBusy } from '../../group-commit.ts'
 import { applicationId, requireKnownVersion } from '../../migrations/migrations.ts'
@@ -12,8 +12,9 @@ import { currentTimeline, type ServerHistory } from './server-history.ts'
 type Statement = readonly [sql: string, parameters: unknown[]]
 
 /**
- * Locks that only the first flight of a group takes. `limits`: it counts the open runs of all engines; `creation`: it creates tasks; `numbering`: none may be created meanwhile, because tasks
- * whose numbers are lower and not committed would be passed over for good; `claims`: it searches for tasks to claim, which others would find too.
+ * Locks that only the first flight of a group takes. `limits`: it counts the open runs of all engines; `creation`: it creates tasks;
+ * `numbering`: none may be created meanwhile, because tasks whose numbers are lower and not committed would be passed over for good; `claims`:
+ * it searches for tasks to claim, which others would find too.
  */
 export type WideLock = (typeof wideLocks)[number]
 export const wideLocks = ['limits', 'numbering', 'creation', 'claims'] as const

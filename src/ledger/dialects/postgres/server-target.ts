@@ -90,7 +90,7 @@ async function prepare(connection: ServerConnection, name: string, tables: reado
     }
     // They keep the rows of a ledger from being changed, and those of a copy are replaced if they differ.
     for (const table of tables) await connection.query(`alter table "${table.name}" disable trigger user`)
-    // What a new ledger begins with.
+    // Removes what a new ledger begins with.
     for (const table of tables) await connection.query(`delete from "${table.name}"`)
   })
   return false

@@ -8,16 +8,16 @@ import { BeginsAgain, OutOfOrder, RunsAlone } from './wave-errors.ts'
 import type { Send } from './wave-flight.ts'
 import type { Lane } from './wave-lane.ts'
 
-/** What groups before this one have shown. */
+/** What is locked in the first flight, because it was needed before. */
 export interface Learned {
-  /** What attempts before this one have locked: it is locked first, in order. */
+  /** What earlier attempts of this group have locked. */
   readonly rows: Iterable<string>
   readonly keys: Iterable<string>
   readonly wide: Iterable<WideLock>
-  /** The names of steps that have needed a lock: the group adds to them. */
   readonly habits: Habits
 }
 
+/** By lock: the names of steps that have needed it, of all groups. This one adds to them. */
 export type Habits = Readonly<Record<(typeof habitual)[number], Set<string>>>
 const habitual = ['limits', 'creation', 'claims'] as const
 

@@ -54,7 +54,7 @@ export class WaveGroup {
     return { tasks: this.#claims.tasks, keys: this.#claims.keys }
   }
 
-  /** @throws StatementFailed, RunsAlone, OutOfOrder, RunsOneByOne; the transaction is still open then */
+  /** @throws StatementFailed, RunsAlone, OutOfOrder, BeginsAgain, RunsOneByOne; the transaction is still open then */
   async run(): Promise<CommittedGroup> {
     for (;;) {
       const flight = new Flight(this.#connection, { locksHeads: true })
