@@ -93,7 +93,9 @@ describe.skipIf(server === undefined)('a copy between a file and a server', () =
     expect(await guardsOf(url)).toEqual(await guardsOf(fresh))
     const engine = await openEngine({ ledger: url, executors })
     const task = await engine.create({ name: 'new', executor: 'work' })
-    expect(task.seq).toBe((rowsOfFile(from)['task'] ?? []).length + 1)
+    const last = (rowsOfFile(from)['task'] ?? []).length
+    // A group that begins again leaves a gap.
+    expect([last + 1, last + 2]).toContain(task.seq)
     expect(await engine.settled(task)).toMatchObject({ status: 'completed' })
   })
 
