@@ -56,8 +56,8 @@ export default defineConfig({
       NODE_COMPILE_CACHE: pathOf('node_modules/.cache/compiled-for-tests'),
     },
     globalSetup: ['scripts/build.ts'],
-    // Many tests wait for processes, servers and the disk. Two processes more than there are cores use that time.
-    maxWorkers: availableParallelism() + 2,
+    // Many tests wait for processes, servers and the disk. One process more than there are cores uses that time; two are no faster.
+    maxWorkers: availableParallelism() + 1,
     isolate: false,
     sequence: { sequencer: LongestFirst },
     // For the spies of a test that failed before it could put them back.

@@ -185,7 +185,7 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
     expect(tookMs).toBeGreaterThan(leaseMs / 3)
     if (isLongRun) expect(tookMs).toBeLessThan(leaseMs)
     expect(String(run.signal.reason)).toContain('could not renew its lease')
-    expect(reported.join('\n')).toContain('The lease of the engine could not be renewed')
+    await expect.poll(() => reported.join('\n')).toContain('The lease of the engine could not be renewed')
     await letIn()
     await expect.poll(() => runs.length).toBe(2)
     end.resolve('again')
