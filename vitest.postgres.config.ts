@@ -14,6 +14,7 @@ const needTheFile = [
   'agent/team-kill',
   'agent/wire',
   'board/four-processes',
+  'board/mirror/election',
   'engine/damaged-rows',
   'engine/edges',
   'engine/groups',

@@ -38,9 +38,9 @@ const carried: Array<[what: string, value: unknown, stored: unknown]> = [
   ['the same object twice', [{ a: 1 }, { a: 1 }], [{ a: 1 }, { a: 1 }]],
 ]
 
-async function refusing(engine: Engine, way: Promise<unknown>, details: object, kind: string) {
+async function refusing(engine: Engine, way: () => Promise<unknown>, details: object, kind: string) {
   const { total } = await engine.list()
-  const refusal = await refusalOf(way, 'INVALID_INPUT')
+  const refusal = await refusalOf(way(), 'INVALID_INPUT')
   expect(refusal.details).toMatchObject(details)
   expect(refusal.message).toContain(`is ${kind}, which JSON cannot carry.`)
   expect(refusal.message).toContain('Use plain objects and lists')
@@ -53,7 +53,7 @@ const open = async () =>
 describe('an input', () => {
   it.each(uncarried)('an input with %s is refused with its path', async (_what, value, path, kind) => {
     const engine = await open()
-    const way = engine.create({ executor: 'work', input: value })
+    const way = () => engine.create({ executor: 'work', input: value })
     await refusing(engine, way, { what: 'the input of "work"', path: `input${path}` }, kind)
   })
 
@@ -66,15 +66,15 @@ describe('an input', () => {
     const engine = await open()
     const input = { n: Number.NaN }
     const here = { path: 'input.n' }
-    await refusing(engine, engine.create([{ name: 'a' }, { executor: 'work', input }]), here, 'NaN')
+    await refusing(engine, () => engine.create([{ name: 'a' }, { executor: 'work', input }]), here, 'NaN')
     const tree = { name: 'a', tasks: { b: { tasks: { c: { executor: 'work', input } } } } }
-    await refusing(engine, engine.create(tree), { what: 'the input of "c"', ...here }, 'NaN')
-    await refusing(engine, engine.bus.call('task:create', { name: 'a', input }), here, 'NaN')
+    await refusing(engine, () => engine.create(tree), { what: 'the input of "c"', ...here }, 'NaN')
+    await refusing(engine, () => engine.bus.call('task:create', { name: 'a', input }), here, 'NaN')
     const task = await engine.create({ name: 'a', input: 1, metadata: { kept: 1 } })
-    await refusing(engine, engine.update(task, { input }), here, 'NaN')
-    await refusing(engine, engine.update(task, { metadata: input }), { path: 'metadata.n' }, 'NaN')
-    await refusing(engine, engine.create({ name: 'a', metadata: input }), { path: 'metadata.n' }, 'NaN')
-    await refusing(engine, engine.answer(task, input), { path: 'answer.n' }, 'NaN')
+    await refusing(engine, () => engine.update(task, { input }), here, 'NaN')
+    await refusing(engine, () => engine.update(task, { metadata: input }), { path: 'metadata.n' }, 'NaN')
+    await refusing(engine, () => engine.create({ name: 'a', metadata: input }), { path: 'metadata.n' }, 'NaN')
+    await refusing(engine, () => engine.answer(task, input), { path: 'answer.n' }, 'NaN')
     expect(await engine.get(task)).toMatchObject({ input: 1, metadata: { kept: 1 }, version: task.version })
   })
 

@@ -29,37 +29,30 @@ const free: string[] = []
 let made = 0
 
 export async function openLedger(name: string, clock?: Clock): Promise<Ledger> {
-  if (name === ':memory:') return await openInMemory(clock)
   if (isServerUrl(name)) return await openServerLedger(name, clock)
-  const schema = `file_${createHash('sha256').update(name).digest('hex').slice(0, 20)}`
-  return untilClosed(likeFile(await openServerLedger(urlOf(schema), clock), name))
-}
-
-async function openInMemory(clock: Clock | undefined): Promise<Ledger> {
-  const used = free.pop()
-  const schema = used ?? `memory_${process.pid}_${made++}`
-  if (used !== undefined) await empty(schema)
-  const ledger = likeFile(await openServerLedger(urlOf(schema), clock), ':memory:')
+  const isInMemory = name === ':memory:'
+  const schema = isInMemory ? await emptySchema() : schemaOfFile(name)
+  const inner = likeFile(await openServerLedger(urlOf(schema), clock), name)
+  const closeInner = async (options: Parameters<Ledger['close']>[0]) => {
+    opened.delete(ledger)
+    await inner.close(options)
+    if (isInMemory) free.push(schema)
+  }
   let closing: Promise<void> | undefined
-  return untilClosed(
-    delegateLedger(ledger, {
-      close(options) {
-        closing ??= ledger.close(options).then(() => void free.push(schema))
-        return closing
-      },
-    }),
-  )
+  const ledger = delegateLedger(inner, { close: (options) => (closing ??= closeInner(options)) })
+  opened.add(ledger)
+  return ledger
 }
 
-function untilClosed(ledger: Ledger): Ledger {
-  const noted = delegateLedger(ledger, {
-    async close(options) {
-      opened.delete(noted)
-      await ledger.close(options)
-    },
-  })
-  opened.add(noted)
-  return noted
+function schemaOfFile(path: string): string {
+  return `file_${createHash('sha256').update(path).digest('hex').slice(0, 20)}`
+}
+
+async function emptySchema(): Promise<string> {
+  const used = free.pop()
+  if (used === undefined) return `memory_${process.pid}_${made++}`
+  await empty(used)
+  return used
 }
 
 /** Under the name that the test knows, and with the clock of the test, by which the engine renews and judges leases itself. */

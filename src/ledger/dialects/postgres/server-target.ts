@@ -88,10 +88,11 @@ async function prepare(connection: ServerConnection, name: string, tables: reado
       await connection.query('insert into ledger_copy (version, reference) values ($1, $2)', [ledgerVersion, reference])
       await connection.query(`alter table ${key.table} drop constraint ${key.name}`)
     }
-    // They keep the rows of a ledger from being changed, and those of a copy are replaced if they differ.
-    for (const table of tables) await connection.query(`alter table "${table.name}" disable trigger user`)
-    // Removes what a new ledger begins with.
-    for (const table of tables) await connection.query(`delete from "${table.name}"`)
+    // Triggers keep the rows of a ledger from being changed, and those of a copy are replaced if they differ. A new ledger begins with rows.
+    const statements = tables.map(
+      ({ name: table }) => `alter table "${table}" disable trigger user; delete from "${table}"`,
+    )
+    await connection.query(statements.join('; '))
   })
   return false
 }
