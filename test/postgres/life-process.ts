@@ -1,4 +1,5 @@
 // An engine in a process of its own whose runs stay until they end, or keep its event loop busy. It reports as lines of JSON.
+import { setTimeout } from 'node:timers/promises'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { createEngine } from '../../src/create-engine.ts'
 
@@ -31,7 +32,8 @@ const engine = await createEngine({
       report({ inside: task.id })
       for (let n = 0; n < (busy?.times ?? 0) && !run.signal.aborted; n++) {
         work(busy?.ms as number)
-        await new Promise(setImmediate)
+        // A shorter pause, or `setImmediate`, may end before the event loop has looked for messages.
+        await setTimeout(20)
       }
       report({ over: task.id, aborted: run.signal.aborted })
       return 'first'

@@ -9,10 +9,13 @@ import { systemClock } from '../../src/core/clock.ts'
 import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
+import { ServerHeartbeat } from '../../src/ledger/dialects/postgres/server-heartbeat.ts'
+import { parseServerUrl } from '../../src/ledger/dialects/postgres/server-url.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { applicationId } from '../../src/ledger/migrations/migrations.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { adminOf, openSecond, startLifeProcess } from './life.ts'
 import { createLedger, isLongRun, type TestServer, testServer } from './server.ts'
 
@@ -171,6 +174,42 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
       await expect.poll(() => leftOfOpen(admin, 2)).toBeGreaterThan(0)
     },
   )
+
+  it('is not over if the message that it was renewed waits for the event loop', async () => {
+    const url = await createLedger(server)
+    await (await openLedger(url)).close()
+    const started = once(process, 'worker') as Promise<[Worker]>
+    const clock = new SimulatedClock()
+    const said: string[] = []
+    const host = {
+      target: parseServerUrl(url),
+      instance: { id: 'i', pid: 1, host: 'h', startedAt: 0, leaseUntil: 0, endedAt: null },
+      leaseMs,
+      clock,
+      // Only the thread renews it.
+      watch: { ensure: () => new Promise<never>(() => {}), query: () => Promise.reject(new Error('not connected')) },
+      heldSince: () => clock.now(),
+    }
+    const heartbeat = new ServerHeartbeat(host, {
+      lapsed: () => void said.push('lapsed'),
+      renewed: () => void said.push('renewed'),
+      report() {},
+    })
+    onTestFinished(() => heartbeat.end())
+    await expect.poll(() => heartbeat.isCertain).toBe(true)
+    const [worker] = await started
+    const [deliver] = worker.listeners('message') as [(message: unknown) => void]
+    const waiting: unknown[] = []
+    worker.off('message', deliver)
+    worker.on('message', (message) => (message === 'does it turn?' ? deliver(message) : waiting.push(message)))
+    clock.advance(leaseMs / 3)
+    heartbeat.beatNow()
+    await expect.poll(() => waiting.length).toBe(1)
+    clock.advance(leaseMs / 2)
+    expect(said).toEqual([])
+    clock.advance(leaseMs / 2)
+    expect(said).toEqual(['lapsed'])
+  })
 
   it('ends with the runs of the engine, before others may begin them, if the server cannot be reached; they run again later', async () => {
     const url = await createLedger(server)

@@ -28,11 +28,12 @@ let hasEnded = false
 const send = (message: WorkerMessage): void => port.postMessage(message)
 const ask = (): void => send('does it turn?')
 
-async function renew(): Promise<void> {
+async function renew(turnsAt: number): Promise<void> {
   const since = clock.now()
   const failure = await beat(connection, beats, clock).then(() => undefined, messageOf)
   // The server may be another one by now, or the network may have lost the connection without a sign.
   if (failure !== undefined) connection.drop()
+  else Atomics.store(beats.renewedAt, 0, BigInt(Math.floor(turnsAt)))
   if (hasEnded) return
   send({ failure })
   const { leaseMs } = beats
@@ -68,7 +69,7 @@ function askNow(): void {
 port.on('message', (message: EngineMessage) => {
   if (message === 'end') void end()
   else if (message === 'beat now') askNow()
-  else if (typeof message === 'object') reconnect(message.reconnect)
-  else if (!hasEnded) beating = renew()
+  else if ('reconnect' in message) reconnect(message.reconnect)
+  else if (!hasEnded) beating = renew(message.turnsAt)
 })
 ask()

@@ -10,12 +10,14 @@ export interface Heartbeats {
   readonly target: ServerTarget
   readonly instance: InstanceRecord
   readonly leaseMs: number
+  /** The thread stores when the event loop turned before its last heartbeat that succeeded. The engine can read it while messages wait. */
+  readonly renewedAt: BigInt64Array
 }
 
 /** What the thread sends: it asks whether the event loop turns, or how a heartbeat ended. */
 export type WorkerMessage = 'does it turn?' | { failure: string | undefined }
 /** What the engine sends to the thread. */
-export type EngineMessage = 'it turns' | 'beat now' | 'end' | { reconnect: ServerHost | undefined }
+export type EngineMessage = { turnsAt: number } | 'beat now' | 'end' | { reconnect: ServerHost | undefined }
 
 /** How long the server may take to answer, with the connection that may have to be made first. */
 const minAnswerMs = 1_000
@@ -37,7 +39,7 @@ const renewal = `
 /** @throws what the server or the connection reports; an error after `answerWithinMs` without an answer */
 export async function beat(
   connection: Required<PostgresClient>,
-  { instance, leaseMs }: Omit<Heartbeats, 'target'>,
+  { instance, leaseMs }: Pick<Heartbeats, 'instance' | 'leaseMs'>,
   clock: Clock,
 ): Promise<void> {
   const { id, pid, host, startedAt } = instance

@@ -28,7 +28,7 @@ const delayedMs = 50
 /** How long a heartbeat that was delayed by it may take. */
 const lateAnswerMs = 1_000
 
-export interface HeartbeatHost extends Heartbeats {
+export interface HeartbeatHost extends Omit<Heartbeats, 'renewedAt'> {
   readonly clock: Clock
   readonly watch: Required<PostgresClient>
   /** Since when this process has held the lock of the instance; undefined: it does not. */
@@ -41,8 +41,8 @@ export class ServerHeartbeat implements Lease {
   #worker: Worker | undefined
   #exited: Promise<unknown> = Promise.resolve()
   #ended = false
-  /** When the thread last received the answer that the event loop turns. */
-  #turnedAt = 0
+  /** The thread writes to it. */
+  readonly #renewedByThread = new BigInt64Array(new SharedArrayBuffer(8))
   /** When the last heartbeat that succeeded was sent, or earlier. */
   #renewedAt: number | undefined
   /** Without a thread. */
@@ -105,7 +105,7 @@ export class ServerHeartbeat implements Lease {
 
   #start(): void {
     const { target, instance, leaseMs } = this.#host
-    const workerData: Heartbeats = { target, instance, leaseMs }
+    const workerData: Heartbeats = { target, instance, leaseMs, renewedAt: this.#renewedByThread }
     try {
       const worker = startWorker('heartbeat-worker', import.meta.url, workerData)
       worker.on('message', (message: WorkerMessage) => this.#onMessage(message))
@@ -129,9 +129,8 @@ export class ServerHeartbeat implements Lease {
   #onMessage(message: WorkerMessage): void {
     if (this.#ended) return
     if (message === 'does it turn?') {
-      this.#turnedAt = this.#host.clock.now()
-      this.#send('it turns')
-    } else if (message.failure === undefined) this.#renewed(this.#turnedAt)
+      this.#send({ turnsAt: this.#host.clock.now() })
+    } else if (message.failure === undefined) this.#renewed(Number(Atomics.load(this.#renewedByThread, 0)))
     else {
       this.#failed(message.failure)
       void this.#beatHere()
@@ -217,6 +216,12 @@ export class ServerHeartbeat implements Lease {
 
   #lapseNow(): void {
     if (this.#ended) return
+    // Its message may wait behind the work that has kept the event loop busy.
+    const renewedAt = Number(Atomics.load(this.#renewedByThread, 0))
+    if (renewedAt > (this.#renewedAt ?? 0)) {
+      this.#renewed(renewedAt)
+      return
+    }
     this.#hasLapsed = true
     this.#notices.lapsed()
   }
