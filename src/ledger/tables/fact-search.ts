@@ -4,7 +4,7 @@
 import { everyWord, wordsOf } from '../../entities/fact-tokens.ts'
 import type { FactRecord } from '../../entities/memory.ts'
 import type { Op } from '../ledger.ts'
-import { change, column, listed, numberOf, type StatementCompiler, sql } from '../statement.ts'
+import { among, change, column, listed, numberOf, type StatementCompiler, sql } from '../statement.ts'
 import { type IndexedFact, indexKey } from './fact-word.ts'
 
 /** The maximum of words of a search; more add nothing. */
@@ -134,7 +134,7 @@ function withFts5(compiler: StatementCompiler): TextIndex {
   )
   const deleteText = prepareText((hole) => sql`delete from fact_text where rowid = ${hole('fact')}`)
   const selectBranches = prepareText(
-    (hole) => sql`select seq from branch where name in ${listed(compiler.dialect, hole('branches'))}`,
+    (hole) => sql`select seq from branch where name ${among(compiler.dialect, hole('branches'))}`,
   )
   const selectMatches = prepareText(
     (hole) => sql`select rowid as fact from fact_text where fact_text match ${hole('query')}
@@ -180,7 +180,7 @@ function withArrays(compiler: StatementCompiler): TextIndex {
   const deleteText = prepareText((hole) => sql`delete from fact_text where fact = ${hole('fact')}`)
   const selectMatches = prepareText(
     (hole) => sql`select fact from fact_text
-      where branch in (select seq from branch where name in ${listed(compiler.dialect, hole('branches'))})
+      where branch in (select seq from branch where name ${among(compiler.dialect, hole('branches'))})
         and words @> ${stems(hole('all'))} and (${hole('anyone')} = 1 or words && ${stems(hole('any'))})
       order by fact desc limit ${hole('limit')}`,
   )

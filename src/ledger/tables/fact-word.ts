@@ -3,7 +3,7 @@
 import { sha256 } from '../../core/sha256.ts'
 import { minShared, probeCount, similarSizes } from '../../entities/fact-tokens.ts'
 import type { Op } from '../ledger.ts'
-import { change, column, listed, rows, type StatementCompiler, sql } from '../statement.ts'
+import { among, change, column, listed, rows, type StatementCompiler, sql } from '../statement.ts'
 
 /** The facts of a word are counted up to the first number; up to the second only if too few words are rarer than that. */
 const countedAtMost = { first: 128, second: 512 }
@@ -108,7 +108,7 @@ function wordStatements(compiler: StatementCompiler) {
   const deleteText = prepareText(
     (hole) => sql`delete from fact_word
       where branch = (select seq from branch where name = ${hole('branch')})
-        and word in ${listed(dialect, hole('words'))} and size = ${hole('size')} and fact = ${hole('fact')}`,
+        and word ${among(dialect, hole('words'))} and size = ${hole('size')} and fact = ${hole('fact')}`,
   )
   const countEach = prepareText(
     (hole) => sql`select word.value as word, (select count(*) from (
@@ -119,7 +119,7 @@ function wordStatements(compiler: StatementCompiler) {
   const selectMet = prepareText(
     (hole) => sql`select fact from fact_word
       where branch = (select seq from branch where name = ${hole('branch')})
-        and word in ${listed(dialect, hole('words'))} and size between ${hole('min')} and ${hole('max')}
+        and word ${among(dialect, hole('words'))} and size between ${hole('min')} and ${hole('max')}
       group by fact having count(*) >= ${hole('shared')} limit ${hole('limit')}`,
   )
   return { insertWords, deleteText, countEach, selectMet }

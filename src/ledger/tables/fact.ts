@@ -5,7 +5,7 @@ import { wordsOf } from '../../entities/fact-tokens.ts'
 import { type FactRecord, type FactStatus, factStatuses } from '../../entities/memory.ts'
 import { defineTable, flag, json, plain, serial, statementsOf } from '../columns.ts'
 import type { FactFilter, Op, Tx } from '../ledger.ts'
-import { type Dialect, insertSeq, listed, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { among, type Dialect, insertSeq, listed, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { createFactSearch, rankedByBm25 } from './fact-search.ts'
 import { createFactWords, indexKey } from './fact-word.ts'
 
@@ -128,9 +128,8 @@ function factStatements(compiler: StatementCompiler) {
   )
   // Rows found by an index are checked again: another version, which may split a text into other words, may have written it.
   const selectBySeqs = prepareText((hole) => {
-    const integer = sql.raw(dialect.kind === 'sqlite' ? 'integer' : 'bigint')
     return sql`select ${facts.columns()} from fact
-      where seq in (select cast(value as ${integer}) from ${listed(dialect, hole('seqs'))} as each) and ${isComparable}
+      where seq ${among(dialect, hole('seqs'), 'bigint')} and ${isComparable}
       order by seq`
   })
   const selectActive = select((fact, hole) =>

@@ -3,6 +3,7 @@
 import { settledStatuses } from '../../entities/task.ts'
 import type { Op, OutsideEdge, Purgeable, PurgePosition, Tx } from '../ledger.ts'
 import {
+  among,
   change,
   column,
   type Holes,
@@ -95,14 +96,14 @@ function familyStatements({ prepareText, dialect }: StatementCompiler) {
         ${changed}
         union select blocker_id from dependency where task_id in (${changed})
         union select upper.parent_id from task as upper join above on upper.id = above.id)
-      select id from above where id in ${listed(dialect, hole('roots'))}`
+      select id from above where id ${among(dialect, hole('roots'))}`
   })
   return { selectRoots, insertHidden, countHidden, selectTouched }
 }
 
 /** What is asked of some tasks of a family. */
 function inspectionStatements({ prepareText, dialect }: StatementCompiler) {
-  const isOne = (hole: Holes) => sql`in ${listed(dialect, hole('ids'))}`
+  const isOne = (hole: Holes) => among(dialect, hole('ids'))
   // The memory of a team that an engine still has to consolidate (its agents completed, the team closed) would be lost with the team. CROSS
   // JOIN, because SQLite would otherwise begin with all completed tasks.
   const selectObstacle = prepareText(
@@ -202,16 +203,16 @@ function removalStatements({ prepareText, dialect }: StatementCompiler) {
   )
   const selectChildren = prepareText(
     (hole) => sql`select id, ${isParent} from task
-      where parent_id in ${listed(dialect, hole('parents'))} limit ${hole('limit')}`,
+      where parent_id ${among(dialect, hole('parents'))} limit ${hole('limit')}`,
   )
   const insertRoots = prepareText(
     (hole) => sql`insert into purging (root_id, through)
       select task.id, purging.through from task cross join purging
-      where task.id in ${listed(dialect, hole('ids'))} and purging.root_id = task.parent_id
+      where task.id ${among(dialect, hole('ids'))} and purging.root_id = task.parent_id
       on conflict do nothing`,
   )
   const updateRoots = prepareText(
-    (hole) => sql`update task set parent_id = null where id in ${listed(dialect, hole('ids'))}`,
+    (hole) => sql`update task set parent_id = null where id ${among(dialect, hole('ids'))}`,
   )
   const isEdge = (hole: Holes) =>
     sql`task_id = ${hole('taskId')} and blocker_id = ${hole('blockerId')} and call_id = ${hole('callId')}`
@@ -221,8 +222,8 @@ function removalStatements({ prepareText, dialect }: StatementCompiler) {
         and exists (select 1 from dependency where ${isEdge(hole)} and kind = 'after' and satisfied_at is null)`,
   )
   const deleteEdge = prepareText((hole) => sql`delete from dependency where ${isEdge(hole)}`)
-  const deleteRoots = prepareText((hole) => sql`delete from purging where root_id in ${listed(dialect, hole('ids'))}`)
-  const deleteTasks = prepareText((hole) => sql`delete from task where id in ${listed(dialect, hole('ids'))}`)
+  const deleteRoots = prepareText((hole) => sql`delete from purging where root_id ${among(dialect, hole('ids'))}`)
+  const deleteTasks = prepareText((hole) => sql`delete from task where id ${among(dialect, hole('ids'))}`)
   return { selectHidden, selectChildren, insertRoots, updateRoots, updateFreed, deleteEdge, deleteRoots, deleteTasks }
 }
 
@@ -232,7 +233,7 @@ function contentStatements({ prepareText, dialect }: StatementCompiler): Stateme
     prepareText(
       (hole) => sql`delete from ${sql.table(table)} where (${sql.raw(key)}) in (
         select ${sql.raw(key)} from ${sql.table(table)}
-        where ${sql.ref(whose)} in ${listed(dialect, hole('ids'))} ${more} limit ${hole('limit')})`,
+        where ${sql.ref(whose)} ${among(dialect, hole('ids'))} ${more} limit ${hole('limit')})`,
     )
   // A branch without any content is deleted: those of agents before those above them.
   const isUnused = sql`not exists (select 1 from observation where observation.branch = branch.name)

@@ -1,7 +1,7 @@
 // The run table: which instance runs which task, and how each run ended.
 import { defineTable, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { OwnRuns, Tx } from '../ledger.ts'
-import { type Holes, listed, rows, type StatementCompiler, sql } from '../statement.ts'
+import { among, type Holes, rows, type StatementCompiler, sql } from '../statement.ts'
 
 /** What `save` writes. */
 const endFields = { status: plain, outcome: plain, error: jsonOrNull, endedAt: plain, closedAt: plain }
@@ -19,7 +19,7 @@ export const runs = defineTable('run', {
 /** Live runs with a time limit that one engine may end: its own, and those of executors that it has too. */
 export const mayTimeOut = (dialect: StatementCompiler['dialect'], hole: Holes) =>
   sql<boolean>`run.status = 'live' and run.due_at is not null
-    and (run.instance_id = ${hole('instance')} or task.executor in ${listed(dialect, hole('executors'))})`
+    and (run.instance_id = ${hole('instance')} or task.executor ${among(dialect, hole('executors'))})`
 
 /** The values of the holes of `mayTimeOut`. */
 export const ownerOf = ({ instanceId, executors }: OwnRuns) => ({

@@ -1,7 +1,7 @@
 // The conditions of a task filter, in the SQL of either dialect.
 import type { TaskStatus } from '../../entities/task.ts'
 import type { TaskFilter } from '../ledger.ts'
-import { type Dialect, listed, type RawSql, sql } from '../statement.ts'
+import { among, type Dialect, type RawSql, sql } from '../statement.ts'
 import { isShownTask } from './hidden.ts'
 import { hasTag, isQueuedBehindItsRun } from './task-row.ts'
 
@@ -34,7 +34,7 @@ export function isOneOf(statuses: readonly TaskStatus[]): RawSql {
 }
 
 export function isAmong(dialect: Dialect, ids: readonly string[]): RawSql {
-  return ids.length === 0 ? sql`1 = 0` : sql`task.id in ${listed(dialect, JSON.stringify(ids))}`
+  return ids.length === 0 ? sql`1 = 0` : sql`task.id ${among(dialect, JSON.stringify(ids))}`
 }
 
 export function beginsWith(prefix: string): RawSql {

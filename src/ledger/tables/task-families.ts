@@ -1,7 +1,7 @@
 // The tasks below one: its children, its subtree, and their ids.
 import type { TaskRecord } from '../../entities/task.ts'
 import type { Op } from '../ledger.ts'
-import { listed, numberOf, type StatementCompiler, sql } from '../statement.ts'
+import { among, numberOf, type StatementCompiler, sql } from '../statement.ts'
 import { isShown } from './hidden.ts'
 import { byPriority, type Match, maxRowsRead, maxRowsReturned, type TaskReader } from './task-reader.ts'
 import { countOfBelow, tasks, withBelow } from './task-row.ts'
@@ -98,7 +98,7 @@ function familyStatements(compiler: StatementCompiler) {
   )
   const someChildren = prepareText(
     (hole) => sql`select id, seq, priority from task
-      where parent_id in ${listed(dialect, hole('parents'))} limit ${maxRowsRead + 1}`,
+      where parent_id ${among(dialect, hole('parents'))} limit ${maxRowsRead + 1}`,
   )
   // Ordered as the index, so that a page reads its own rows only.
   const childrenOfOne = prepareText(

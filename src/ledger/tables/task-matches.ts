@@ -1,7 +1,7 @@
 // Finds the tasks that match a filter, however many tasks there are and however long their texts.
 import { taskStatuses } from '../../entities/task.ts'
 import type { Op, TaskFilter } from '../ledger.ts'
-import { column, type RawSql, row, type StatementCompiler, sliced, sql } from '../statement.ts'
+import { among, column, type RawSql, row, type StatementCompiler, sliced, sql } from '../statement.ts'
 import { beginsWith, conditionsOf, isAmong, isOneOf } from './task-conditions.ts'
 import type { TaskFamilies } from './task-families.ts'
 import { type Match, maxRowsRead, type Part, readInOrder, type TaskReader } from './task-reader.ts'
@@ -151,13 +151,13 @@ function matchStatements({ prepareText, dialect }: StatementCompiler, reader: Ta
   )
   const sizes = prepareText(
     (hole) => sql`select seq, octet_length(name) + coalesce(octet_length(goal), 0) + octet_length(description) as bytes
-      ${reader.fromTask} where seq in ${reader.listedSeqs(hole('seqs'))} order by seq`,
+      ${reader.fromTask} where seq ${among(reader.dialect, hole('seqs'), 'bigint')} order by seq`,
   )
   // SQLite's `lower` folds ASCII letters only, as its LIKE does; that of PostgreSQL those of its locale.
   const positionOf = (text: RawSql, word: unknown) =>
     dialect.kind === 'sqlite' ? sql`instr(lower(${text}), lower(${word}))` : sql`strpos(lower(${text}), lower(${word}))`
   const holders = prepareText(
-    (hole) => sql`select seq ${reader.fromTask} where seq in ${reader.listedSeqs(hole('seqs'))}
+    (hole) => sql`select seq ${reader.fromTask} where seq ${among(reader.dialect, hole('seqs'), 'bigint')}
       and (${positionOf(sql`name`, hole('word'))} > 0 or ${positionOf(sql`goal`, hole('word'))} > 0
         or ${positionOf(sql`description`, hole('word'))} > 0 or ${positionOf(sql`id`, hole('word'))} = 1)
       order by seq`,

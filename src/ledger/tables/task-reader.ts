@@ -3,8 +3,8 @@
 import type { TaskRecord } from '../../entities/task.ts'
 import type { Op } from '../ledger.ts'
 import {
+  among,
   type Dialect,
-  listed,
   queryRows,
   type RawSql,
   rows,
@@ -72,17 +72,13 @@ export class TaskReader {
     this.fromTask = dialect.kind === 'sqlite' ? sql`from task not indexed` : sql`from task`
     this.#selectRecords = prepareText(
       (hole) =>
-        sql`select ${tasks.columns()} ${this.fromTask} where seq in ${this.listedSeqs(hole('seqs'))} and deleted_at is null`,
+        sql`select ${tasks.columns()} ${this.fromTask} where seq ${among(dialect, hole('seqs'), 'bigint')} and deleted_at is null`,
     )
-  }
-
-  listedSeqs(json: unknown): RawSql {
-    return sql`(select cast(value as bigint) from ${listed(this.dialect, json)} as seqs)`
   }
 
   isIn(part: Part): RawSql {
     return 'seqs' in part
-      ? sql`task.seq in ${this.listedSeqs(JSON.stringify(part.seqs))}`
+      ? sql`task.seq ${among(this.dialect, JSON.stringify(part.seqs), 'bigint')}`
       : sql`task.seq > ${part.beyond} and task.seq <= ${part.upTo}`
   }
 
