@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { freshTypes } from '../scripts/build.ts'
 import { outputPattern } from '../scripts/guide-blocks.ts'
 import { guides } from '../scripts/walk-guides.ts'
 import { parseScript } from '../src/models/script.ts'
@@ -53,9 +54,11 @@ describe('programs', () => {
     for (const { page, number, text } of typed) {
       writeFileSync(join(folder, 'programs', `${page.replaceAll(/\W/g, '-')}-${number}.mts`), text)
     }
+    await freshTypes()
     const config = {
       extends: join(root, 'tsconfig.json'),
-      compilerOptions: { typeRoots: [join(root, 'node_modules/@types')] },
+      // They import the declarations of the package, not the source.
+      compilerOptions: { typeRoots: [join(root, 'node_modules/@types')], paths: {} },
       include: ['programs/*.mts'],
     }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
