@@ -11,7 +11,8 @@ import { play, type Sequence } from './two-engines/play.ts'
 import { leaseMs, turns, World, type WorldOptions } from './two-engines/world.ts'
 import { ledgerFile } from './world.ts'
 
-const sequences = Number(process.env.ERRAND_RUNS ?? 5_000)
+/** Nine times as many as the planted fault that is the last to be found needs. Each run draws others. */
+const sequences = Number(process.env.ERRAND_RUNS ?? 2_000)
 
 const replayed = {
   ...(process.env.ERRAND_SEED === undefined ? {} : { seed: Number(process.env.ERRAND_SEED) }),
@@ -50,7 +51,7 @@ describe('two engines on one ledger', () => {
     const file = ledgerFile()
     let opened = 0
     const { property: laws, discard } = property(() => ({ file: `${file}-${opened++}` }))
-    await fc.assert(laws, { numRuns: Math.ceil(sequences / 50), verbose: 1, ...replayed })
+    await fc.assert(laws, { numRuns: Math.ceil(sequences / 20), verbose: 1, ...replayed })
     await discard()
     for (let at = 0; at < opened; at++) expect(await violationsIn(`${file}-${at}`)).toEqual([])
   }, 120_000)

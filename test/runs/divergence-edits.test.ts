@@ -6,6 +6,7 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import { DivergenceGuard } from '../../src/actors/divergence.ts'
 import { defineExecutor, type Run } from '../../src/api/executor.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { divergenceWaitMs, HoldingClock } from './holding-clock.ts'
 import { watchPoints } from './points.ts'
@@ -50,12 +51,12 @@ interface Story {
 
 /** Undefined when the program has no such point. */
 async function play(
+  inner: Ledger,
   { original, program: edited }: Tried,
   at: number,
   end: End,
   divergence?: 'allow',
 ): Promise<Story | undefined> {
-  const inner = await openLedger(':memory:')
   const clock = new HoldingClock()
   const effects: string[] = []
   let program = original
@@ -102,7 +103,6 @@ async function play(
     return { repeated: effects.filter((effect) => completed.includes(effect)), reported, refused: isRefused() }
   } finally {
     if (end !== 'die' || world !== first) await world.engine.close()
-    await inner.close()
   }
 }
 
@@ -116,9 +116,11 @@ interface Findings {
 
 async function findingsOf(chosen: readonly Tried[], end: End, divergence?: 'allow'): Promise<Findings> {
   const found: Findings = { points: 0, refused: 0, reported: 0, silent: [] }
+  // One for all tasks, each of which is over before the next one is created: to open one takes longer than to play.
+  const inner = await openLedger(':memory:')
   for (const edit of chosen) {
     for (let at = 1; ; at++) {
-      const played = await play(edit, at, end, divergence)
+      const played = await play(inner, edit, at, end, divergence)
       if (played === undefined) break
       found.points++
       if (played.refused) found.refused++
@@ -127,6 +129,7 @@ async function findingsOf(chosen: readonly Tried[], end: End, divergence?: 'allo
         found.silent.push(`${edit.title}, ${end} at ${at}: ${played.repeated.join()}`)
     }
   }
+  await inner.close()
   return found
 }
 
