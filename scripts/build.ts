@@ -1,7 +1,17 @@
 // Builds dist: the package, and the page that it serves. Apart from the command in package.json because the tests need it too: those
 // that start the command line as a process want a dist no older than the source, and want it once per test run, not once per file.
 
-import { chmodSync, existsSync, globSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { buildPage } from '../page/build.ts'
 import { bundleCode, bundleTypes } from './bundle.ts'
@@ -22,9 +32,16 @@ async function buildCode(): Promise<void> {
   writeSbom()
 }
 
+/** Each file is replaced as a whole, because several tests may build them at once and read them. */
 async function buildTypes(): Promise<void> {
-  for (const file of globSync('{,chunks/}*.d.ts', { cwd: dist })) rmSync(join(dist, file))
-  await bundleTypes(dist)
+  const built = join(dist, `types-${process.pid}`)
+  await bundleTypes(built)
+  const namesIn = (folder: string) => ['chunks/*.d.ts', '*.d.ts'].flatMap((files) => globSync(files, { cwd: folder }))
+  const [before, names] = [namesIn(dist), namesIn(built)]
+  mkdirSync(join(dist, 'chunks'), { recursive: true })
+  for (const name of names) renameSync(join(built, name), join(dist, name))
+  for (const name of before) if (!names.includes(name)) rmSync(join(dist, name), { force: true })
+  rmSync(built, { recursive: true })
 }
 
 function newestFileIn(folder: string): number {

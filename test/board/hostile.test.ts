@@ -98,7 +98,7 @@ describe('Hostile input of a model', () => {
 })
 
 describe('A long board', () => {
-  it('S4-033 a board of 3,000 dependent tasks is numbered, listed and ordered with statements whose number grows with that of the tasks', async () => {
+  it('S4-033 a board of 3,000 dependent tasks is numbered, and is listed and ordered by statements whose number grows with that of the tasks', async () => {
     const short = await statements(300)
     const long = await statements(3_000)
     // If their number grew with the square of that of the tasks, there would be 100 times as many.

@@ -1,38 +1,66 @@
-// A server plans a statement that is prepared only once, and again when autovacuum has looked at its tables, which it does once a minute.
+// A server plans a prepared statement once, and again only after autovacuum, which looks at a table once a minute at most.
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { wordsOf } from '../../src/entities/fact-tokens.ts'
+import type { Ledger, Op, Reads, Tx } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { taskRow } from '../../src/testing/factories.ts'
-import { insertTasks, write } from '../../src/testing/ledger-contract/contract-world.ts'
+import { eventRow, factRow, taskRow } from '../../src/testing/factories.ts'
+import { write } from '../../src/testing/ledger-contract/contract-world.ts'
 import { adminOf } from './life.ts'
 import { createLedger, type TestServer, testServer } from './server.ts'
 
 const server = (await testServer()) as TestServer
+const reads = 20
+
+/** How many rows of a table so many reads look at in a ledger that was small when they were planned. */
+async function rowsRead(
+  table: string,
+  { read, insert }: { read: (tx: Reads) => Op<unknown[]>; insert: (tx: Tx, n: number) => Op<unknown> },
+): Promise<number> {
+  const url = await createLedger(server)
+  const ledger: Ledger = await openLedger(url)
+  onTestFinished(() => ledger.close())
+  const admin = await adminOf(url)
+  const fill = (from: number, to: number) =>
+    write(ledger, function* (tx) {
+      for (let n = from; n < to; n++) yield* insert(tx, n)
+    })
+  await fill(0, 20)
+  await admin.query(`vacuum analyze ${table}`)
+  // The fifth execution is the last one with a plan of its own.
+  for (let n = 0; n < 7; n++) await ledger.read(read)
+  for (let n = 1; n <= 10; n++) await fill(20 + (n - 1) * 150, 20 + n * 150)
+  for (let n = 0; n < reads; n++) expect((await ledger.read(read)).length).toBeGreaterThan(0)
+  await ledger.close()
+  // A session reports what it has read before it is gone.
+  const sessions = `select 1 from pg_stat_activity where datname = current_database() and application_name like 'errand %'`
+  await expect.poll(async () => (await admin.query(sessions)).rows).toEqual([])
+  const { rows } = await admin.query<{ rows: number }>(
+    'select sum(idx_tup_read)::int4 as rows from pg_stat_user_indexes where relname = $1',
+    [table],
+  )
+  return (rows[0] as { rows: number }).rows
+}
 
 describe.skipIf(server === undefined)('a statement that was planned while the ledger was small', () => {
-  it('does not read whole tables when the ledger has grown', async () => {
-    const url = await createLedger(server)
-    const ledger = await openLedger(url)
-    onTestFinished(() => ledger.close())
-    const admin = await adminOf(url)
-    await insertTasks(ledger, ...Array.from({ length: 60 }, (_, n) => `first-${n}`))
-    await admin.query(`delete from task where id <> 'first-0'`)
-    await admin.query('vacuum analyze task')
-    const list = () => ledger.read((tx) => tx.task.list({}, 100))
-    // The fifth execution is the last one with a plan of its own.
-    for (let n = 0; n < 6; n++) await list()
-    const grown = 3_000
-    await write(ledger, function* (tx) {
-      for (let n = 0; n < grown; n++) yield* tx.task.insert(taskRow({ id: `task-${n}` }))
+  it('finds the tasks of a list by an index when there are more', async () => {
+    const found = await rowsRead('task', {
+      read: (tx) => tx.task.list({}, 100),
+      insert: (tx, n) => tx.task.insert(taskRow({ id: `task-${n}` })),
     })
-    for (let n = 0; n < 20; n++) expect(await list()).toHaveLength(100)
-    await ledger.close()
-    // A session reports what it has read before it is gone.
-    const sessions = `select 1 from pg_stat_activity where datname = current_database() and application_name like 'errand %'`
-    await expect.poll(async () => (await admin.query(sessions)).rows).toEqual([])
-    const { rows } = await admin.query<{ rows: number }>(
-      `select sum(idx_tup_read)::int4 as rows from pg_stat_user_indexes where relname = 'task'`,
-    )
-    expect(rows[0]?.rows).toBeGreaterThan(20 * 100)
-    expect(rows[0]?.rows).toBeLessThan(2 * grown)
+    expect(found).toBeGreaterThan(reads * 100)
+    expect(found).toBeLessThan(reads * 300)
+  })
+
+  it('finds the facts with a word by an index after events have shown that the ledger has grown', async () => {
+    const text = (n: number) => `file${n} folder${n} owner${n}`
+    const found = await rowsRead('fact_word', {
+      read: (tx) => tx.fact.candidates('main', wordsOf(text(7)), 0.5),
+      *insert(tx, n) {
+        if (n === 0) yield* tx.task.insert(taskRow({ id: 'task' }))
+        yield* tx.fact.insert(factRow({ id: `fact-${n}`, text: text(n) }))
+        yield* tx.event.append(eventRow({ taskId: 'task' }))
+      },
+    })
+    expect(found).toBeLessThan(reads * 300)
   })
 })

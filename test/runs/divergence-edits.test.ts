@@ -68,12 +68,16 @@ async function play(
     const id = await created.promise
     if (end === 'pause') await first.engine.pause(id)
     else if (end === 'fail') await first.engine.fail(id, 'by hand')
-    else first.die()
+    else {
+      first.die()
+      hasDied = true
+    }
     ended.resolve(true)
     if (end === 'die') await new Promise(() => {})
   }
   const first = await createWorld(executor, { clock }, watchPoints(inner, at, endThere))
   let world = first
+  let hasDied = false
   try {
     const { id } = await first.engine.create({ executor: 'work' })
     created.resolve(id)
@@ -102,7 +106,7 @@ async function play(
     }
     return { repeated: effects.filter((effect) => completed.includes(effect)), reported, refused: isRefused() }
   } finally {
-    if (end !== 'die' || world !== first) await world.engine.close()
+    if (world !== first || !hasDied) await world.engine.close()
   }
 }
 

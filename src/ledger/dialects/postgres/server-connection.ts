@@ -85,6 +85,14 @@ export class ServerConnection implements PostgresClient {
     return { rows, affectedRows: rowCount ?? 0, command }
   }
 
+  /**
+   * Has the server plan the prepared statements anew when they are next used. It keeps a plan for a small table, which may read all of it,
+   * until autovacuum looks at the table again. In a failed transaction nothing happens.
+   */
+  planAnew(): void {
+    if (!this.isPooled) void this.#client?.query('discard plans').catch(() => {})
+  }
+
   /** What `send` sends goes out in as few packets as it needs. */
   flight<R>(send: () => R): R {
     const stream = this.#client === undefined ? undefined : streamOf(this.#client)

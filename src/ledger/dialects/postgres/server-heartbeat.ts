@@ -218,7 +218,8 @@ export class ServerHeartbeat implements Lease {
     if (this.#ended) return
     // Its message may wait behind the work that has kept the event loop busy.
     const renewedAt = Number(Atomics.load(this.#renewedByThread, 0))
-    if (renewedAt > (this.#renewedAt ?? 0)) {
+    const isRenewed = renewedAt > (this.#renewedAt ?? 0) && this.#host.clock.now() - renewedAt < this.#limitMs
+    if (isRenewed) {
       this.#renewed(renewedAt)
       return
     }

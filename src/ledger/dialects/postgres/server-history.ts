@@ -9,6 +9,8 @@ import type { NewEvent } from '../../ledger.ts'
 /** The events with so many of the latest numbers are looked for on the new server. */
 const maxRemembered = 1_000
 const maxNamed = 10
+/** How many events a small ledger has. */
+const small = 100
 
 interface Queries {
   query(sql: string, parameters?: unknown[]): Promise<{ rows: unknown[] }>
@@ -28,6 +30,9 @@ export class ServerHistory {
   onRestart: () => void = () => {}
   /** Called when a transaction has begun on a server that is not the one in use. */
   onUnknownServer: () => void = () => {}
+  /** Called when the ledger has twice as many events as at the last call, or as a small one. */
+  onGrown: () => void = () => {}
+  #size = small
   /** Events that are durable on the server, by their numbers: what this process has written or read last. */
   readonly #remembered = new Map<number, TaskEvent>()
   #latest = 0
@@ -53,6 +58,10 @@ export class ServerHistory {
       this.#latest = Math.max(this.#latest, event.seq)
       const isLate = event.seq <= this.#latest - maxRemembered
       if (!isLate && !this.#remembered.has(event.seq)) this.#remembered.set(event.seq, event)
+    }
+    if (this.#latest >= 2 * this.#size) {
+      this.#size = this.#latest
+      this.onGrown()
     }
     if (this.#remembered.size <= 2 * maxRemembered) return
     for (const seq of this.#remembered.keys()) {

@@ -65,6 +65,9 @@ export async function openServerLedger(url: string, clock: Clock = steadyClock):
       life?.reconnectHeartbeats()
     }
     history.onUnknownServer = () => writer.drop()
+    history.onGrown = () => {
+      for (const each of [writer, reader]) each.planAnew()
+    }
     await life.open()
     const tx = tablesOf(postgresDialect)
     const locks = await locksOf(watch, history)
