@@ -8,8 +8,8 @@ import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
  */
 export const emptied = `do $$ declare name text; begin
   set local session_replication_role = replica;
-  for name in select quote_ident(table_name) from information_schema.tables
-    where table_schema = current_schema() and table_name not in ('ledger_version', 'branch') loop
+  for name in select quote_ident(tablename) from pg_tables
+    where schemaname = current_schema() and tablename not in ('ledger_version', 'branch') loop
     execute 'delete from ' || name;
   end loop;
   delete from branch where branch.name <> 'main';
