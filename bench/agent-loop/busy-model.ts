@@ -12,6 +12,12 @@ export interface Course {
   idleTools: number
 }
 
+/** Which step of its conversation a prompt asks for, from 1. */
+export function turnOf(prompt: ModelCallOptions['prompt']): number {
+  return prompt.filter(({ role }) => role === 'assistant').length + 1
+}
+
+/** Serves any number of conversations; its times mean something if there is one. */
 export class BusyModel {
   readonly specificationVersion = 'v4'
   readonly provider = 'bench'
@@ -35,7 +41,8 @@ export class BusyModel {
   }
 
   async doStream({ prompt }: ModelCallOptions): Promise<{ stream: ReadableStream<unknown> }> {
-    const turn = this.#askedAt.push(performance.now())
+    this.#askedAt.push(performance.now())
+    const turn = turnOf(prompt)
     const isLast = turn > this.#course.steps
     if (isLast) this.#conversation = JSON.stringify(prompt).length
     const parts = isLast ? end() : this.#work(turn)

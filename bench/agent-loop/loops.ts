@@ -14,7 +14,7 @@ const takeNote = ({ text }: { text: string }): { kept: boolean; length: number }
   length: text.length,
 })
 
-const abilitiesOf = ({ defineAbility }: Pick<Errand, 'defineAbility'>) => [
+export const abilitiesOf = ({ defineAbility }: Pick<Errand, 'defineAbility'>) => [
   defineAbility({
     id: 'bench:look_up',
     description: 'Looks an entry up.',

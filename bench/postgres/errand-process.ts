@@ -1,19 +1,23 @@
 // An engine of a sample: lanes that each wait for the result of their task, or tasks that arrive at random.
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { BusyModel, turnOf } from '../agent-loop/busy-model.ts'
+import { abilitiesOf } from '../agent-loop/loops.ts'
 import { loadEntry, ownRoot } from '../runner/package.ts'
 import type { Errand } from '../runner/row.ts'
 import { childOrder, epochNow, serve } from './child.ts'
 
 const order = childOrder()
-const { lanes, calls = 0, perSecond } = order
+const { lanes, calls = 0, perSecond, agentSteps = 0 } = order
 let waits: number[] = []
 const sent = countSent()
-const { createEngine } = await loadEntry<Errand>(ownRoot, 'errand')
-const engine = await createEngine({
+const errand = await loadEntry<Errand>(ownRoot, 'errand')
+const engine = await errand.createEngine({
   ledger: order.url,
   maxConcurrent: lanes,
+  abilities: abilitiesOf(errand),
   executors: {
+    agent: errand.agent({ model: timedModel(), abilities: ['bench:*'], maxIterations: agentSteps + 1 }),
     async trivial(task: { input: number }, run) {
       waits.push(epochNow() - task.input)
       for (let n = 0; n < calls; n++) await run.call('step', { n }, () => n)
@@ -24,7 +28,11 @@ const engine = await createEngine({
 let last = ''
 
 async function runOne(): Promise<void> {
-  const task = await engine.create({ executor: 'trivial', input: epochNow() })
+  const task = await engine.create(
+    agentSteps > 0
+      ? { executor: 'agent', goal: `Look everything up since ${epochNow()}.` }
+      : { executor: 'trivial', input: epochNow() },
+  )
   await engine.result(task.id)
   last = task.id
 }
@@ -37,8 +45,9 @@ async function inLanesFor(seconds: number): Promise<number> {
   }
   await Promise.all(Array.from({ length: lanes }, lane))
   const recorded = await engine.calls(last)
-  if (recorded.filter(({ status }) => status === 'completed').length !== calls) {
-    throw new Error(`the last task has ${recorded.length} of ${calls} calls`)
+  const expected = agentSteps > 0 ? agentSteps - 1 : calls
+  if (recorded.filter(({ status }) => status === 'completed').length !== expected) {
+    throw new Error(`the last task has ${recorded.length} of ${expected} calls`)
   }
   return tasks
 }
@@ -68,6 +77,18 @@ await serve(
 )
 await engine.close()
 process.exit(0)
+
+/** The model of all agents, which counts the first step as the start of the executor. */
+function timedModel(): BusyModel {
+  const model = new BusyModel({ steps: agentSteps - 1, calls: 1, idleTools: 0 })
+  const answer = model.doStream.bind(model)
+  model.doStream = (given) => {
+    const [, since] = /since ([\d.]+)\./.exec(turnOf(given.prompt) === 1 ? JSON.stringify(given.prompt) : '') ?? []
+    if (since !== undefined) waits.push(epochNow() - Number(since))
+    return answer(given)
+  }
+  return model
+}
 
 /** Counts what all connections of this process send. */
 function countSent(): { statements: number; roundTrips: number } {

@@ -11,13 +11,15 @@ export interface Order {
   perSecond?: number
   /** Journaled calls of a task. Default none. */
   calls?: number
+  /** Steps of a task, which is an agent then: each asks a model, and all but the last call a tool. Default: a task is no agent. */
+  agentSteps?: number
   /** Through the relay, which delays each direction. Default false. */
   isDistant?: boolean
 }
 
-/** Of the processes of one sample together. Figures are for each call where tasks have calls, else for each task. */
+/** Of the processes of one sample together. Figures are for each call or step where tasks have some, else for each task. */
 export interface Figures {
-  /** Tasks, or calls, per second. */
+  /** Tasks, calls or steps per second. */
   rate: number
   /** Milliseconds of CPU time of the Node processes. */
   nodeCpu: number
@@ -147,6 +149,18 @@ export const rows: Readonly<Record<string, Row>> = {
     comparisons: [
       ...besideDbos('steps', 'errand, 10, ten calls', 'DBOS, 10, ten calls'),
       ...besideDbos('steps', 'errand, 100, ten calls', 'DBOS, 100, ten calls'),
+    ],
+  },
+  agents: {
+    title:
+      'Agents of ten steps, each a call of the model and, but for the last, of a tool; the figures are those of a step',
+    samples: {
+      'errand, 10, agents': { program: 'errand', lanes: 10, agentSteps: 10 },
+      'errand, 100, agents': { program: 'errand', lanes: 100, agentSteps: 10 },
+    },
+    comparisons: [
+      ...besideDbos('steps', 'errand, 10, agents', 'DBOS, 10, ten calls'),
+      ...besideDbos('steps', 'errand, 100, agents', 'DBOS, 100, ten calls'),
     ],
   },
 }

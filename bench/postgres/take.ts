@@ -50,12 +50,12 @@ export async function take(order: Order, { server, relay, warmSeconds, seconds }
 function figuresOf(order: Order, reports: readonly ChildReport[], serverMs: number | undefined): Figures {
   const sum = (of: (report: ChildReport) => number): number => reports.reduce((total, each) => total + of(each), 0)
   const tasks = sum((each) => each.tasks)
-  const callsOfTask = order.calls ?? 1
-  const units = tasks * callsOfTask
+  const unitsOfTask = order.calls ?? order.agentSteps ?? 1
+  const units = tasks * unitsOfTask
   const nodeCpu = sum((each) => each.cpuMs) / units
   const serverCpuMs = serverMs === undefined ? undefined : serverMs / units
   const figures = {
-    rate: sum((each) => (each.tasks / each.ms) * 1_000) * callsOfTask,
+    rate: sum((each) => (each.tasks / each.ms) * 1_000) * unitsOfTask,
     nodeCpu,
     serverCpu: serverCpuMs,
     cpu: serverCpuMs === undefined ? undefined : nodeCpu + serverCpuMs,

@@ -11,6 +11,7 @@ const samples = samplesOf(Object.values(rows))
 const orders: Record<string, Order> = {
   'arriving, distant': { program: 'errand', lanes: 4, processes: 2, perSecond: 100, isDistant: true },
   calls: { program: 'errand', lanes: 2, calls: 3 },
+  agents: { program: 'errand', lanes: 2, agentSteps: 3 },
 }
 
 describe.skipIf(server === undefined)('the benchmark on a PostgreSQL server', () => {
