@@ -32,9 +32,9 @@ async function buildCode(): Promise<void> {
   writeSbom()
 }
 
-/** Each file is replaced as a whole, because several tests may build them at once and read them. */
+/** Each file is replaced as a whole, because several tests may build them at once, read them, and pack dist. */
 async function buildTypes(): Promise<void> {
-  const built = join(dist, `types-${process.pid}`)
+  const built = join(root, `node_modules/.cache/types-${process.pid}`)
   await bundleTypes(built)
   const namesIn = (folder: string) => ['chunks/*.d.ts', '*.d.ts'].flatMap((files) => globSync(files, { cwd: folder }))
   const [before, names] = [namesIn(dist), namesIn(built)]

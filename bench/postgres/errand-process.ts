@@ -1,6 +1,7 @@
 // An engine of a sample: lanes that each wait for the result of their task, or tasks that arrive at random.
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import type { Run } from '../../src/api/executor.ts'
 import { BusyModel, turnOf } from '../agent-loop/busy-model.ts'
 import { abilitiesOf } from '../agent-loop/loops.ts'
 import { loadEntry, ownRoot } from '../runner/package.ts'
@@ -15,24 +16,21 @@ const errand = await loadEntry<Errand>(ownRoot, 'errand')
 const engine = await errand.createEngine({
   ledger: order.url,
   maxConcurrent: lanes,
-  abilities: abilitiesOf(errand),
-  executors: {
-    agent: errand.agent({ model: timedModel(), abilities: ['bench:*'], maxIterations: agentSteps + 1 }),
-    async trivial(task: { input: number }, run) {
-      waits.push(epochNow() - task.input)
-      for (let n = 0; n < calls; n++) await run.call('step', { n }, () => n)
-      return null
-    },
-  },
+  ...(agentSteps > 0
+    ? {
+        abilities: abilitiesOf(errand),
+        executors: { work: errand.agent({ model: timedModel(), abilities: ['bench:*'], maxIterations: agentSteps }) },
+      }
+    : { executors: { work: trivial } }),
 })
 let last = ''
 
 async function runOne(): Promise<void> {
-  const task = await engine.create(
-    agentSteps > 0
-      ? { executor: 'agent', goal: `Look everything up since ${epochNow()}.` }
-      : { executor: 'trivial', input: epochNow() },
-  )
+  const since = epochNow()
+  const task = await engine.create({
+    executor: 'work',
+    ...(agentSteps > 0 ? { goal: `Look everything up since ${since}.` } : { input: since }),
+  })
   await engine.result(task.id)
   last = task.id
 }
@@ -77,6 +75,12 @@ await serve(
 )
 await engine.close()
 process.exit(0)
+
+async function trivial(task: { input: number }, run: Run): Promise<null> {
+  waits.push(epochNow() - task.input)
+  for (let n = 0; n < calls; n++) await run.call('step', { n }, () => n)
+  return null
+}
 
 /** The model of all agents, which counts the first step as the start of the executor. */
 function timedModel(): BusyModel {

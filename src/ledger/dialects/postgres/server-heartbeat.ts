@@ -95,6 +95,11 @@ export class ServerHeartbeat implements Lease {
     await worker?.terminate()
   }
 
+  /** When the last heartbeat of the thread that succeeded was sent, or earlier; 0 before the first one. */
+  get #renewedByThreadAt(): number {
+    return Number(Atomics.load(this.#renewedByThread, 0))
+  }
+
   /** How long after a heartbeat the engine may go on without another one. */
   get #limitMs(): number {
     const { leaseMs } = this.#host
@@ -130,7 +135,7 @@ export class ServerHeartbeat implements Lease {
     if (this.#ended) return
     if (message === 'does it turn?') {
       this.#send({ turnsAt: this.#host.clock.now() })
-    } else if (message.failure === undefined) this.#renewed(Number(Atomics.load(this.#renewedByThread, 0)))
+    } else if (message.failure === undefined) this.#renewed(this.#renewedByThreadAt)
     else {
       this.#failed(message.failure)
       void this.#beatHere()
@@ -217,9 +222,8 @@ export class ServerHeartbeat implements Lease {
   #lapseNow(): void {
     if (this.#ended) return
     // Its message may wait behind the work that has kept the event loop busy.
-    const renewedAt = Number(Atomics.load(this.#renewedByThread, 0))
-    const isRenewed = renewedAt > (this.#renewedAt ?? 0) && this.#host.clock.now() - renewedAt < this.#limitMs
-    if (isRenewed) {
+    const renewedAt = this.#renewedByThreadAt
+    if (renewedAt > (this.#renewedAt ?? 0) && this.#host.clock.now() - renewedAt < this.#limitMs) {
       this.#renewed(renewedAt)
       return
     }
