@@ -1,5 +1,5 @@
 // The composition root: parses the options, opens the ledger, and connects the parts of the engine.
-import type { AbilityHost } from './abilities/ability-host.ts'
+import { type AbilityHost, openHost } from './abilities/ability-host.ts'
 import { hasUserAbility, registerAbilities } from './abilities/register-abilities.ts'
 import { followPages } from './actors/event-stream.ts'
 import { Lifecycle } from './actors/lifecycle.ts'
@@ -118,8 +118,8 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       life.requireOpen()
       yield* followPages(life.ledger, life.feed, { ...options, follow: true })
     },
-    startCreated: (creation, trees) =>
-      void opened.promise.then(({ life }) => life.supervisor.startCreated(creation, trees)).catch(() => {}),
+    creationQueued: (creation, trees) =>
+      void opened.promise.then(({ host }) => host.creationQueued(creation, trees)).catch(() => {}),
     wake: async () => (await opened.promise).life.feed.changed(),
     nextId: (prefix) => ids.next(prefix),
     whileClosing: () => opened.promise.then(whileClosing),
@@ -211,20 +211,6 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     unregister()
     await life?.close()
     throw unwritable(error)
-  }
-}
-
-/** The host of an open engine. Steps are queued in the order of their calls. */
-function openHost(host: AbilityHost, life: Lifecycle): AbilityHost {
-  return {
-    ...host,
-    async step(step) {
-      life.requireOpen()
-      return life.ledger.step(step)
-    },
-    read: (query) => life.read(query),
-    view: (taskId) => life.ledger.read((tx) => viewOf(tx, taskId)),
-    views: (records) => life.views(records),
   }
 }
 

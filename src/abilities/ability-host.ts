@@ -2,6 +2,7 @@
 // task and the tasks below it.
 
 import type { z } from 'zod'
+import type { Lifecycle } from '../actors/lifecycle.ts'
 import type { RunnableTasks } from '../api/executor.ts'
 import type { Caller } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
@@ -14,6 +15,7 @@ import type { MemoryHost } from '../memory/memory-host.ts'
 import type { EmbeddingModelLike } from '../models/embedding-model.ts'
 import type { ModelRegistry } from '../models/model-registry.ts'
 import type { PlansRoot } from '../plans/plans-root.ts'
+import { viewOf } from '../steps/views.ts'
 
 export interface AbilityHost extends MemoryHost {
   readonly models: ModelRegistry
@@ -41,7 +43,7 @@ export interface AbilityHost extends MemoryHost {
   /** The durable feed in pages; `engine.events` returns the same one by one. @throws ErrandError ENGINE_CLOSED, CURSOR_TOO_OLD */
   pages(options: { after: number; signal: AbortSignal; taskId: string | undefined }): AsyncIterable<TaskEvent[]>
   /** Called when the step that creates these trees is queued: roots may start in its commit, and their children after it. */
-  startCreated(creation: Promise<unknown>, trees: ReadonlyArray<readonly TaskDraft[]>): void
+  creationQueued(creation: Promise<unknown>, trees: ReadonlyArray<readonly TaskDraft[]>): void
   /** Wakes the waiters of this engine after a step that wrote no event. */
   wake(): Promise<void>
   /** Whether the engine runs tasks: false before `work` and while it closes. */
@@ -54,4 +56,19 @@ export interface AbilityHost extends MemoryHost {
   offersModel(name: string): boolean
   /** Converts the input of `create` to drafts of rows. */
   readonly drafter: Drafter
+}
+
+/** The host of an open engine. Steps are queued in the order of their calls. */
+export function openHost(host: AbilityHost, life: Lifecycle): AbilityHost {
+  return {
+    ...host,
+    async step(step) {
+      life.requireOpen()
+      return life.ledger.step(step)
+    },
+    read: (query) => life.read(query),
+    view: (taskId) => life.ledger.read((tx) => viewOf(tx, taskId)),
+    views: (records) => life.views(records),
+    creationQueued: (creation, trees) => life.supervisor.creationQueued(creation, trees),
+  }
 }

@@ -5,24 +5,23 @@
 import { isExecutor, type RunnableTasks } from '../api/executor.ts'
 import type { TaskDraft } from '../drafts/draft.ts'
 import { changedLimits } from '../entities/limits.ts'
-import type { TaskRecord } from '../entities/task.ts'
 import type { Trees } from '../entities/task-trees.ts'
 import type { Op } from '../ledger/ledger.ts'
 import { type Admitted, admit } from '../steps/admit.ts'
 import { dueAfter } from '../steps/step-context.ts'
 import type { EngineHost } from './engine-host.ts'
+import type { OpenRuns } from './open-runs.ts'
 
 /** The maximum of admissions in a row that leave the look for tasks to a later one. */
 const maxPassedOver = 50
 
 export interface AdmissionHost extends EngineHost {
-  /** Open runs of this engine. */
-  readonly slots: ReadonlyMap<string, { readonly task: TaskRecord }>
+  readonly runs: Pick<OpenRuns, 'admitted' | 'count' | 'countByExecutor' | 'isPaused'>
   /** Whether the row of this engine is open, and its lease renewed, without an admission. */
   isLeaseCertain(): boolean
   /** The number of reads of what is due so far. */
   looks(): number
-  /** Called in the turn of the commit, before anything that its events cause. `looks`: the number when the admission was decided. */
+  /** Called in the turn of the commit. `looks`: the number when the admission was decided. */
   admitted(admitted: Admitted, looks: number): void
 }
 
@@ -38,8 +37,6 @@ export class Admission {
   trees: Trees | undefined
   #maxConcurrent: number
   #limits: Readonly<Record<string, number>>
-  /** While the lease of this engine is over, nothing starts: its run would be one that another engine may begin too. */
-  isPaused = false
   #isDue = false
   /** The number of admissions queued so far, and how many in a row have left the look for tasks to a later one. */
   #queued = 0
@@ -71,14 +68,10 @@ export class Admission {
 
   /** By executor: its free slots here, if there are any. */
   #freeSlots(executors: Iterable<string>): Map<string, number> {
-    const { slots } = this.#host
-    const total = this.#maxConcurrent - slots.size
+    const { runs } = this.#host
+    const total = this.#maxConcurrent - runs.count
     if (total <= 0) return new Map()
-    const open = new Map<string, number>()
-    for (const { task } of slots.values()) {
-      const executor = task.executor as string
-      open.set(executor, (open.get(executor) ?? 0) + 1)
-    }
+    const open = runs.countByExecutor
     const free = new Map<string, number>()
     for (const name of executors) {
       const own = Math.min(total, this.#limitOf(name) - (open.get(name) ?? 0))
@@ -92,14 +85,18 @@ export class Admission {
     return this.#limits[name] ?? (isExecutor(executor) ? executor.concurrency : undefined) ?? this.#maxConcurrent
   }
 
+  get #mayStart(): boolean {
+    const { actors, runs } = this.#host
+    return actors.isWorking && !runs.isPaused
+  }
+
   /** Queues an admission behind the steps queued in this turn of the event loop, so that it shares their commit. */
   admit(): void {
-    const { actors } = this.#host
-    if (this.#isDue || this.isPaused || !actors.isWorking) return
+    if (this.#isDue || !this.#mayStart) return
     this.#isDue = true
     queueMicrotask(() => {
       this.#isDue = false
-      if (this.isPaused || !actors.isWorking) return
+      if (!this.#mayStart) return
       const admission = this.#admitNow().finally(() => this.#admissions.delete(admission))
       this.#admissions.add(admission)
     })
@@ -110,7 +107,7 @@ export class Admission {
    * after one commit, not after two, and in this engine. Others below a parent start in a later one, whatever admission shares this commit:
    * else their parent could end with them, and refuse a child that is created next.
    */
-  startCreated(
+  creationQueued(
     creation: Promise<unknown>,
     trees: ReadonlyArray<readonly TaskDraft[]>,
     parentId: string | null = null,
@@ -152,7 +149,7 @@ export class Admission {
   }
 
   #admitNow(): Promise<void> {
-    const { actors, ledger, leaseMs, isLeaseCertain, maxCrashes, executors, canRun, instanceRow, report } = this.#host
+    const { ledger, runs, leaseMs, isLeaseCertain, maxCrashes, executors, canRun, instanceRow, report } = this.#host
     const ctx = this.#host.stepContext()
     const step = admit({
       ...ctx,
@@ -185,10 +182,13 @@ export class Admission {
         this.#passedOver = isSuperseded ? this.#passedOver + 1 : 0
       }
       // The commit may hold the end of runs that the closing engine has released: they are not for it to start again.
-      return isSuperseded || this.isPaused || !actors.isWorking ? leftToLater() : step.decide(tx)
+      return isSuperseded || !this.#mayStart ? leftToLater() : step.decide(tx)
     }
     return ledger.step({ ...step, decide }).then(
-      (admitted) => this.#host.admitted(admitted, looks),
+      (admitted) => {
+        this.#host.admitted(admitted, looks)
+        runs.admitted(admitted.started)
+      },
       // Nothing is lost: ready tasks stay ready, and maintenance wakes the supervisor again soon.
       (error: unknown) => report(error, { doing: 'admit' }),
     )

@@ -7,6 +7,7 @@ import { defined } from '../core/defined.ts'
 import { ErrandError } from '../core/errors.ts'
 import { checkText } from '../core/json.ts'
 import { rest } from '../core/signals.ts'
+import type { TaskDraft } from '../drafts/draft.ts'
 import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { OnInterrupt } from '../entities/task-fields.ts'
@@ -15,7 +16,6 @@ import { paramsToStore } from '../ledger/redacted-content.ts'
 import { RunJournal } from '../machines/run-journal.ts'
 import type { RunRef } from '../steps/journal.ts'
 import { dueAfter, type StepContext } from '../steps/step-context.ts'
-import type { Admission } from './admission.ts'
 import { type CallScope, type EntryDescription, scopeWithin } from './call-scope.ts'
 import { DivergenceGuard } from './divergence.ts'
 import type { EngineHost } from './engine-host.ts'
@@ -27,8 +27,8 @@ export interface RunHost extends EngineHost {
   readonly stopped: AbortSignal
   /** Called when a timer row was written: no event reports it. */
   timerSet(): void
-  /** Starts tasks that are created below the task of the run, if there is room. */
-  readonly startCreated: Admission['startCreated']
+  /** Called when the step that creates these trees below the task of the run is queued; see `Admission`. */
+  creationQueued(creation: Promise<unknown>, trees: ReadonlyArray<readonly TaskDraft[]>, taskId: string): void
 }
 
 /** What a run waits for: answers, other tasks, times. */

@@ -1,89 +1,72 @@
-// The supervisor fills the slots of its engine. Events only wake it; it then acts on what it reads from the ledger: what is due, what is
-// ready, which runs are its own (level-triggered). A run starts or ends only when the feed reports it.
+// The supervisor decides when an engine reads what is due and what is ready. Events only wake it, and it acts on what it reads
+// (level-triggered). It then fires timers, and admission fills the free slots. A read is spared when an admission in the same commit has
+// seen all that it writes.
 
-import { type AnyExecutor, isExecutor } from '../api/executor.ts'
+import { isExecutor } from '../api/executor.ts'
 import type { EngineStatus } from '../api/views.ts'
-import { waitAtMost } from '../core/signals.ts'
-import type { EventType, TaskEvent } from '../entities/event.ts'
+import type { TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Trees } from '../entities/task-trees.ts'
+import { all } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
-import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
+import type { Admitted } from '../steps/admit.ts'
 import { Admission } from './admission.ts'
 import type { EngineHost } from './engine-host.ts'
-import { Looks } from './looks.ts'
 import { Maintenance } from './maintenance.ts'
-import { RunSlot, type SlotHost, withinRuns } from './run-slot.ts'
-
-/** Delay, in milliseconds, after which a failed read of a started run is retried. */
-const againMs = 200
-/** How long executors may take to return after the drain, in milliseconds, and their commands to end after that. */
-const drainMs = 250
-const lastCommandsMs = 2_000
-
-/** Events that end a run: its task leaves WORKING or is deleted, or the run is closed. */
-const endings = new Set<EventType>([
-  ...acceptedEvents('working').map((event) => publishedAs[event]),
-  'task.deleted',
-  'run.closed',
-])
+import { OpenRuns } from './open-runs.ts'
+import { withinRuns } from './run-slot.ts'
 
 export class Supervisor {
   readonly #host: EngineHost
-  readonly #slotHost: SlotHost
-  readonly #slots = new Map<string, RunSlot>()
-  /** By task: runs that are closed in the ledger and whose executors have not settled here yet. */
-  readonly #leaving = new Map<string, RunSlot>()
-  /** By task: events of started runs without a slot, from their `task.started` on. */
-  readonly #begun = new Map<string, TaskEvent[]>()
-  /** Rows of tasks that an admission has started, for the runs that get a slot. */
-  readonly #admitted = new Map<string, TaskRecord>()
+  readonly #runs: OpenRuns
   readonly #admission: Admission
   readonly #maintenance: Maintenance
-  readonly #looks: Looks
   readonly #stopped = new AbortController()
   #unlisten: (() => void) | undefined
+  #isWoken = false
+  /** Something may be due or ready of which no admission knows. */
+  #isDue = false
+  /** Steps of this engine have changed something since an admission has seen all that its commit writes. */
+  #isDueByOwn = false
+  /** Tasks of other engines that were created in this turn and not started. */
+  readonly #createdByOthers = new Set<string>()
+  /** The number of looks that have begun so far, those of admissions included. */
+  #looks = 0
+  /** The number of the look that has armed the timer. Those before it may have read less. */
+  #armedBy = 0
 
   constructor(host: EngineHost) {
     this.#host = host
-    const stopped = this.#stopped.signal
     const retryOf = (task: TaskRecord): RetryPolicy => {
       const executor = host.executors.get(task.executor as string)
       return resolveRetry(task.policy.retry, isExecutor(executor) ? executor.retry : undefined)
     }
-    this.#admission = new Admission({
+    this.#runs = new OpenRuns({
       ...host,
-      slots: this.#slots,
-      looks: () => this.#looks.count,
-      isLeaseCertain: () => this.#maintenance.isLeaseCertain,
-      admitted: (admitted, looks) => {
-        this.#looks.noteAdmitted(admitted, looks)
-        this.#noteStarted(admitted.started)
-      },
-    })
-    this.#slotHost = {
-      ...host,
-      stopped,
+      stopped: this.#stopped.signal,
       timerSet: () => this.wake(),
-      startCreated: this.startCreated,
+      creationQueued: this.creationQueued,
       retryOf,
       freeing: () => this.#admission.admit(),
-      freed: (slot) => this.#free(slot),
-    }
+      freed: () => this.#wakeByOwn(),
+    })
+    this.#admission = new Admission({
+      ...host,
+      runs: this.#runs,
+      looks: () => this.#looks,
+      isLeaseCertain: () => this.#maintenance.isLeaseCertain,
+      admitted: (admitted, looks) => this.#noteAdmitted(admitted, looks),
+    })
     this.#maintenance = new Maintenance({
       ...host,
       retryOf,
       checked: () => this.wake(),
-      leaseOver: (isOver) => this.#pause(isOver),
+      leaseOver: (isOver) => {
+        this.#runs.pause(isOver)
+        if (!isOver) this.wake()
+      },
       purged: () => void host.status.count(),
-    })
-    this.#looks = new Looks({
-      ...host,
-      admission: this.#admission,
-      maintenance: this.#maintenance,
-      stopped,
-      changed: () => this.#startRuns(),
     })
     host.status.readSlotsFrom(() => this.#readSlots())
   }
@@ -121,33 +104,24 @@ export class Supervisor {
 
   /** Tasks with an open run of this engine. */
   get taskIds(): string[] {
-    return [...this.#slots.keys()]
+    return this.#runs.taskIds
   }
 
-  /** Stops admission, aborts runs at their next safe point, waits, gives up the rest. Returns tasks with live commands; their runs stay open. */
+  /** Stops admission, then ends the runs. Returns tasks with live commands; their runs stay open. */
   async drain(): Promise<ReadonlySet<string>> {
     if (!this.isWorking) return new Set()
-    const { actors, shutdownTimeoutMs, report } = this.#host
+    const { actors, shutdownTimeoutMs } = this.#host
     actors.supervisor.send({ type: 'drain' })
-    const checked = this.#maintenance.stop()
-    for (const slot of this.#slots.values()) slot.drain()
-    await this.#slotsClosed(shutdownTimeoutMs, [checked, this.#admission.settled()])
-    for (const slot of this.#slots.values()) slot.end('the engine is closing')
-    await this.#slotsClosed(drainMs)
-    for (const slot of this.#slots.values()) slot.giveUp()
-    const commands = [...this.#slots.values()].flatMap((slot) => slot.callsWithProcesses)
-    const ended = this.#host.reclaim(commands).catch((error: unknown) => report(error, { doing: 'end commands' }))
-    await this.#slotsClosed(commands.length > 0 ? lastCommandsMs : drainMs, [ended])
-    const kept = [...this.#slots.values()].filter((slot) => slot.callsWithProcesses.length > 0)
+    const kept = await this.#runs.drain(shutdownTimeoutMs, [this.#maintenance.stop(), this.#admission.settled()])
     await this.#stop()
     this.#changed()
-    return new Set(kept.map((slot) => slot.task.id))
+    return kept
   }
 
   /** The ledger has failed: nothing more is written. */
   abort(): void {
     void this.#stop()
-    for (const slot of this.#slots.values()) slot.giveUp()
+    this.#runs.giveUp()
   }
 
   async #stop(): Promise<void> {
@@ -156,132 +130,99 @@ export class Supervisor {
     await this.#maintenance.end()
   }
 
-  /** While the lease is over, other engines may begin the runs again. Those here are released when the ledger can be written. */
-  #pause(isPaused: boolean): void {
-    this.#admission.isPaused = isPaused
-    if (isPaused) for (const slot of this.#slots.values()) slot.end('the engine could not renew its lease in time')
-    else this.wake()
-  }
-
-  /** Resolves when all slots are closed and the other promises are settled, or after the timeout. */
-  async #slotsClosed(withinMs: number, others: ReadonlyArray<Promise<unknown>> = []): Promise<void> {
-    const closed = async (): Promise<void> => {
-      await Promise.all(others)
-      while (this.#slots.size > 0) await Promise.all([...this.#slots.values()].map((slot) => slot.closed))
-    }
-    await waitAtMost(this.#host.clock, withinMs, closed())
-  }
-
-  // ── reading and admitting ──
-
   /** See `Admission`. */
-  readonly startCreated: Admission['startCreated'] = (...created) => this.#admission.startCreated(...created)
+  readonly creationQueued: Admission['creationQueued'] = (...created) => this.#admission.creationQueued(...created)
 
-  /** Something may have become due or ready. */
-  wake(): void {
-    this.#looks.wake()
-  }
-
-  #noteStarted(started: readonly TaskRecord[]): void {
-    for (const task of started) {
-      const known = this.#slots.get(task.id)?.ref.run
-      if (known === undefined || known < task.run) this.#admitted.set(task.id, task)
-    }
-  }
-
-  // ── following the feed ──
+  // ── waking ──
 
   #onEvent(event: TaskEvent): void {
     const { actors, instanceId, report } = this.#host
+    const isOwn = event.instanceId === instanceId
     actors.follow(event)
-    if (event.type === 'task.started' && event.instanceId === instanceId && typeof event.data.run === 'number') {
-      this.#begun.set(event.taskId, [event])
-    } else this.#begun.get(event.taskId)?.push(event)
-    if (event.type === 'task.repaired' && event.instanceId === instanceId) {
+    if (event.type === 'task.repaired' && isOwn) {
       const fault = new Error(
         `The snapshot of ${event.taskId} did not match its row and was rebuilt: ${String(event.data.fault)}`,
       )
       report(fault, { taskId: event.taskId })
     }
-    const slot = this.#slots.get(event.taskId)
-    if (slot !== undefined) this.#followSlot(slot, event)
+    this.#runs.follow(event)
     if (withinRuns.has(event.type)) return
-    if (event.instanceId === instanceId) this.#looks.wakeByOwn()
-    else this.#looks.wakeByOther(event)
+    if (isOwn) this.#wakeByOwn()
+    else this.#wakeByOther(event)
   }
 
-  #followSlot(slot: RunSlot, event: TaskEvent): void {
-    if (typeof event.data.callId === 'string' && (event.type === 'task.unblocked' || event.type === 'timer.fired')) {
-      slot.wake(event.data.callId)
-    }
-    if (!endings.has(event.type) || event.data.run !== slot.ref.run) return
-    slot.end()
-    if (event.type !== 'run.closed') return
-    this.#slots.delete(slot.task.id)
-    this.#leaving.set(slot.task.id, slot)
-    this.#changed()
+  /** Something may have become due or ready. */
+  wake(): void {
+    this.#isDue = true
+    this.#lookAfterTurn()
   }
 
-  // ── runs of this engine ──
-
-  /** Gives slots to started runs. Called after the feed has published a commit and the admission has resolved. */
-  #startRuns(): void {
-    for (const [taskId, [started]] of this.#begun) {
-      const task = this.#admitted.get(taskId)
-      this.#admitted.delete(taskId)
-      if (task === undefined || task.run !== started?.data.run) void this.#adopt(taskId, started?.data.run)
-      else this.#startRun(task)
-    }
+  /** Something may have become due or ready by a step of this engine: an admission in its commit would know. */
+  #wakeByOwn(): void {
+    this.#isDueByOwn = true
+    this.#lookAfterTurn()
   }
 
-  /** Gives a slot to a run that no admission returned: its commit's outcome was unknown, or the feed came first. */
-  async #adopt(taskId: string, run: unknown): Promise<void> {
-    const { ledger, clock, report } = this.#host
+  /**
+   * Most tasks start in the commit that creates them, which leaves nothing for this engine: what is due at their time is read at its next
+   * look, and by the engine that runs them.
+   */
+  #wakeByOther({ type, taskId }: TaskEvent): void {
+    if (type === 'task.created') this.#createdByOthers.add(taskId)
+    else if (type === 'task.started') this.#createdByOthers.delete(taskId)
+    else this.#isDue = true
+    this.#lookAfterTurn()
+  }
+
+  // ── looking ──
+
+  #lookAfterTurn(): void {
+    if (this.#isWoken || this.#stopped.signal.aborted) return
+    this.#isWoken = true
+    queueMicrotask(() => {
+      const isDue = this.#isDue || this.#isDueByOwn || this.#createdByOthers.size > 0
+      this.#createdByOthers.clear()
+      this.#isWoken = this.#isDue = this.#isDueByOwn = false
+      if (isDue && this.isWorking) void this.#look()
+    })
+  }
+
+  /** Reads when the next timer is due and whether a task is ready, and acts on it. */
+  async #look(): Promise<void> {
+    const { ledger, instanceId, executors, report } = this.#host
+    const free = this.#admission.freeExecutors()
+    const { trees } = this.#admission
+    const own = { instanceId, executors: [...executors.keys()] }
+    const number = ++this.#looks
     try {
-      const task = await ledger.read((tx) => tx.task.get(taskId))
-      if (this.#begun.get(taskId)?.[0]?.data.run !== run) return
-      this.#admitted.delete(taskId)
-      if (task?.run === run && task?.runOpen) this.#startRun(task)
-      else this.#begun.delete(taskId)
+      const [due, isAnyReady] = await ledger.read((tx) =>
+        all([tx.task.nextDue(own), tx.task.anyReady(free.all, free.named, trees)]),
+      )
+      this.#arm(due, number)
+      if (isAnyReady) this.#admission.admit()
     } catch (error) {
-      report(error, { taskId, doing: 'start a run' })
-      if (!this.#stopped.signal.aborted) clock.setTimeout(() => this.wake(), againMs)
+      // Maintenance wakes the supervisor again soon.
+      report(error, { doing: 'check for work' })
     }
   }
 
-  #startRun(task: TaskRecord): void {
-    const { actors, executors } = this.#host
-    const [started, ...since] = this.#begun.get(task.id) as [TaskEvent, ...TaskEvent[]]
-    this.#begun.delete(task.id)
-    const former = this.#slots.get(task.id) ?? this.#leaving.get(task.id)
-    former?.end()
-    if (former !== undefined) actors.closeRun(task.id)
-    // The row may be ahead of the feed: the actor starts in WORKING, as the run did, and follows the events.
-    actors.startTask({ ...task, status: 'working' })
-    const executor = executors.get(task.executor as string) as AnyExecutor
-    const slot = new RunSlot(task, executor, started.at, former, this.#slotHost)
-    this.#slots.set(task.id, slot)
-    // A run that has already ended never reaches its executor, which starts after this turn.
-    if (task.status !== 'working') slot.end()
-    for (const event of since) {
-      actors.follow(event)
-      this.#followSlot(slot, event)
-    }
-    if (!this.isWorking) slot.drain()
-    else if (this.#admission.isPaused) slot.end()
-    this.#changed()
+  /**
+   * Called with the result of each admission; `looks` was their number when it was decided. A look that has begun since may know what other
+   * engines have written, but not what the commit of the admission has: then neither counts as the latest, and a new one follows.
+   */
+  #noteAdmitted({ nextDue }: Admitted, looks: number): void {
+    if (nextDue === null || looks !== this.#looks) return
+    this.#isDueByOwn = false
+    this.#arm(nextDue, ++this.#looks)
   }
 
-  /** Called when the ledger has closed the run and when its executor has ended; the first call frees the slot. */
-  #free(slot: RunSlot): void {
-    const { id } = slot.task
-    const holder = [this.#slots, this.#leaving].find((slots) => slots.get(id) === slot)
-    if (holder === undefined) return
-    holder.delete(id)
-    if (!this.#slots.has(id)) this.#host.actors.closeRun(id)
-    this.#changed()
-    this.#looks.wakeByOwn()
+  #arm(dueAt: number | undefined, number: number): void {
+    if (number < this.#armedBy) return
+    this.#armedBy = number
+    this.#maintenance.arm(dueAt)
   }
+
+  // ── status ──
 
   #changed(): void {
     this.#host.status.slotsChanged()
@@ -289,7 +230,7 @@ export class Supervisor {
 
   #readSlots(): Pick<EngineStatus, 'slots' | 'working' | 'running'> {
     const { maxConcurrent } = this.limits
-    const running = [...this.#slots.values()].map((slot) => slot.shown)
+    const running = this.#runs.shown
     const used = running.length
     const free = this.isWorking ? Math.max(0, maxConcurrent - used) : 0
     return { slots: { used, free, maxConcurrent }, working: this.isWorking, running }

@@ -37,7 +37,7 @@ export async function createTasks(host: AbilityHost, caller: Caller, specs: read
     by: caller,
   })
   const creation = host.step(scope === null ? step : within(step, scope, relativesOf(trees)))
-  host.startCreated(creation, trees)
+  host.creationQueued(creation, trees)
   const roots = await creation
   if (scope !== null) {
     // The key may belong to a task that another caller has created.
