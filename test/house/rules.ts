@@ -394,8 +394,6 @@ export const longFiles: Record<string, string> = {
   'src/bus/bus.ts': 'The interface of the bus with its documentation, and the one class behind it.',
   'src/engine-api.ts': 'One interface, the engine, with its documentation.',
   'src/entities/task-fields.ts': 'One table: every field of a task, once.',
-  'src/ledger/dialects/sqlite/sqlite-ledger.ts':
-    'One class: the life of a connection, from its opening to its closing.',
   'src/ledger/ledger.ts': 'One interface, the port that both dialects implement, with its documentation.',
   'src/ledger/migrations/0005-memory.ts': 'A migration is never changed again.',
   'src/steps/create.ts': 'One step: its parts share the tasks that it creates.',

@@ -31,6 +31,8 @@ export function connect(path: string, options: ConnectOptions) {
   const { busyTimeoutMs: timeout, readonly = false, mustExist: fileMustExist = false } = options
   const database = new Database(path, { timeout, readonly, fileMustExist })
   const statements = new Map<string, DatabaseConstructor.Statement>()
+  /** A rollback failed, so its transaction is still open. */
+  let leftOpen = false
 
   function prepared(sql: string): DatabaseConstructor.Statement {
     let statement = statements.get(sql)
@@ -60,6 +62,22 @@ export function connect(path: string, options: ConnectOptions) {
     execute(sql: string): void {
       if (hotTexts.has(sql)) prepared(sql).run()
       else database.exec(sql)
+    },
+    /** Ends a transaction that a failed rollback has left open. */
+    begin(text: 'begin' | 'begin immediate'): void {
+      if (leftOpen && database.inTransaction) this.execute('rollback')
+      leftOpen = false
+      this.execute(text)
+    },
+    /** Never throws, so that the caller receives the error that made it necessary. */
+    rollback(): void {
+      // SQLite rolls back by itself after a full disk or an I/O error.
+      if (!database.inTransaction) return
+      try {
+        this.execute('rollback')
+      } catch {
+        leftOpen = true
+      }
     },
     pragma: (name: string): unknown => database.pragma(name, { simple: true }),
     /** Changes when another connection has committed. */

@@ -33,6 +33,13 @@ export function readAtOnce<R>(connection: Connection, op: Op<R>, clock: Clock): 
   return { value: next.value }
 }
 
+/** Runs a read to its end, however long it is. */
+export function readWhole<R>(connection: Connection, op: Op<R>): R {
+  let next = op.next()
+  while (!next.done) next = op.next(answered(next.value as Asked, (request) => connection.run(request)))
+  return next.value
+}
+
 interface QueuedRead {
   /** Runs the read to its end, also a failed one; never rejects. */
   run(): Promise<void>
@@ -133,7 +140,7 @@ export class LongReads {
 
   async #read<R>(query: () => Op<R>, signal: AbortSignal | undefined): Promise<R> {
     const connection = this.#open()
-    connection.execute('begin')
+    connection.begin('begin')
     try {
       const op = query()
       let since = this.#clock.now()
@@ -150,7 +157,7 @@ export class LongReads {
       }
       return next.value
     } finally {
-      if (connection.inTransaction) connection.execute('rollback')
+      connection.rollback()
     }
   }
 

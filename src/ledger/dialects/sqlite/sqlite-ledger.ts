@@ -1,4 +1,4 @@
-// The ledger on SQLite: steps run synchronously inside one transaction per group; nothing is ever awaited in between.
+// The ledger on SQLite, from its opening to its closing: steps are queued for the writer, reads have a snapshot each.
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Worker } from 'node:worker_threads'
@@ -6,29 +6,18 @@ import type { Reader } from '../../../bus/reader.ts'
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { createRandomIds } from '../../../core/ids.ts'
-import { drafted } from '../../draft.ts'
-import {
-  AppendedEvents,
-  CommitFailed,
-  type CommittedGroup,
-  GroupCommit,
-  type GroupRunner,
-  LedgerBusy,
-  type QueuedStep,
-  refusedStep,
-  type StepOutcome,
-} from '../../group-commit.ts'
+import { GroupCommit } from '../../group-commit.ts'
 import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
 import { LedgerObservers } from '../../ledger-observers.ts'
 import { noteOpenLedger } from '../../open-files.ts'
-import { type Asked, answered, type Request } from '../../statement.ts'
 import { tablesOf } from '../../tables/tables.ts'
 import { startWorker } from '../start-worker.ts'
-import { type Connection, isBusy, sqliteCode, translate, unavailable } from './connection.ts'
+import { type Connection, sqliteCode, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { createInstanceLocks, type InstanceLocks } from './instance-lock.ts'
-import { LongReads, readAtOnce } from './long-reads.ts'
+import { LongReads, readAtOnce, readWhole } from './long-reads.ts'
 import { busyTimeoutMs, openFile } from './open-file.ts'
+import { SqliteWriter } from './writer.ts'
 
 /** How often commits of other processes are looked for: a pragma that takes two microseconds. */
 const watchEveryMs = 20
@@ -52,7 +41,7 @@ export async function openSqliteLedger(path: string, clock: Clock = systemClock)
   }
 }
 
-class SqliteLedger implements Ledger, GroupRunner {
+class SqliteLedger implements Ledger {
   readonly name: string
   readonly #connection: Connection
   readonly #clock: Clock
@@ -68,8 +57,6 @@ class SqliteLedger implements Ledger, GroupRunner {
   #checker: Worker | undefined
   readonly #notOpen: () => void
   #failure: unknown
-  /** A rollback failed, so its transaction is still open. */
-  #leftOpen = false
   #closing: Promise<void> | undefined
   #closed = false
 
@@ -78,7 +65,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     this.#connection = connection
     this.#clock = clock
     this.#tx = tablesOf(sqliteDialect)
-    this.#commits = new GroupCommit(this, this.#observers, clock, random)
+    this.#commits = new GroupCommit(new SqliteWriter(name, connection, this.#tx), this.#observers, clock, random)
     this.#locks = createInstanceLocks(name)
     this.#longReads = name === ':memory:' ? undefined : new LongReads(name, busyTimeoutMs, clock)
     this.#dataVersion = connection.dataVersion()
@@ -95,13 +82,13 @@ class SqliteLedger implements Ledger, GroupRunner {
     reader.signal?.throwIfAborted()
     try {
       // One snapshot for all statements of the query: without a transaction each would see a later state than the one before.
-      this.#begin('begin')
+      this.#connection.begin('begin')
       try {
-        if (this.#longReads === undefined) return this.#drive(query(this.#tx))
+        if (this.#longReads === undefined) return readWhole(this.#connection, query(this.#tx))
         const read = readAtOnce(this.#connection, query(this.#tx), this.#clock)
         if (read !== undefined) return read.value
       } finally {
-        this.#rollback()
+        this.#connection.rollback()
       }
       return await this.#longReads.read(() => query(this.#tx), reader)
     } catch (error) {
@@ -170,123 +157,6 @@ class SqliteLedger implements Ledger, GroupRunner {
       if (damage !== null) this.#fail(new ErrandError('LEDGER_CORRUPT', damage, { path: this.name }))
     })
     worker.once('error', (error) => this.#fail(unavailable(error, this.name, 'read')))
-  }
-
-  // ── GroupRunner ──
-
-  runGroup(group: readonly QueuedStep[]): CommittedGroup {
-    // Steps are pure, so a group in which one failed after a write is run again with a savepoint around each: no savepoint is needed in the
-    // common case, and such a step still fails alone.
-    return this.#tryGroup(group, false) ?? (this.#tryGroup(group, true) as CommittedGroup)
-  }
-
-  #tryGroup(group: readonly QueuedStep[], savepoints: boolean): CommittedGroup | undefined {
-    const events = new AppendedEvents()
-    const outcomes: StepOutcome[] = []
-    try {
-      this.#begin('begin immediate')
-    } catch (error) {
-      throw isBusy(error) ? new LedgerBusy(busyTimeoutMs) : translate(error, this.name)
-    }
-    try {
-      for (const { step } of group) {
-        const outcome = savepoints ? this.#runStepApart(step, events) : this.#runStep(step, events)
-        if (outcome === undefined) {
-          this.#rollback()
-          return undefined
-        }
-        outcomes.push(outcome)
-      }
-    } catch (error) {
-      this.#rollback()
-      throw translate(error, this.name)
-    }
-    this.#commit()
-    return { outcomes, events: events.committed() }
-  }
-
-  #begin(text: 'begin' | 'begin immediate'): void {
-    if (this.#leftOpen && this.#connection.inTransaction) this.#connection.execute('rollback')
-    this.#leftOpen = false
-    this.#connection.execute(text)
-  }
-
-  #commit(): void {
-    try {
-      this.#connection.execute('commit')
-    } catch (error) {
-      this.#rollback()
-      throw new CommitFailed(error instanceof Error ? error.message : String(error), { cause: error })
-    }
-  }
-
-  /** Never throws, so that the caller receives the error that made it necessary. */
-  #rollback(): void {
-    // SQLite rolls back by itself after a full disk or an I/O error.
-    if (!this.#connection.inTransaction) return
-    try {
-      this.#connection.execute('rollback')
-    } catch {
-      this.#leftOpen = true
-    }
-  }
-
-  /** Undefined if the step failed after its first write: the whole group must be rolled back. */
-  #runStep(step: Step, events: AppendedEvents): StepOutcome | undefined {
-    const { writes } = events
-    try {
-      return { ok: true, value: this.#runDrafted(step, events) }
-    } catch (error) {
-      return events.writes > writes || sqliteCode(error) !== undefined ? undefined : { ok: false, error }
-    }
-  }
-
-  /** @throws when SQLite has rolled back the whole transaction by itself */
-  #runStepApart(step: Step, events: AppendedEvents): StepOutcome {
-    const before = events.length
-    this.#connection.execute('savepoint step')
-    try {
-      const value = this.#runDrafted(step, events)
-      this.#connection.execute('release step')
-      return { ok: true, value }
-    } catch (error) {
-      if (!this.#connection.inTransaction) throw error
-      this.#connection.execute('rollback to step')
-      this.#connection.execute('release step')
-      events.truncate(before)
-      return { ok: false, error: this.#refusal(step, error) }
-    }
-  }
-
-  #refusal(step: Step, error: unknown): unknown {
-    const translated = translate(error, this.name)
-    const code = sqliteCode(translated)
-    return code === undefined ? translated : refusedStep(step, translated as Error, { sqlite: code })
-  }
-
-  #runDrafted(step: Step, events: AppendedEvents): unknown {
-    return this.#drive(drafted(step.decide(this.#tx)), (request) => {
-      const reply = this.#connection.run(request)
-      events.note(request, reply)
-      return reply
-    })
-  }
-
-  #drive<R>(op: Op<R>, replyTo: (request: Request) => unknown = (request) => this.#connection.run(request)): R {
-    let next = op.next()
-    while (!next.done) {
-      let reply: unknown
-      try {
-        reply = answered(next.value as Asked, replyTo)
-      } catch (error) {
-        // SQLite has rolled back by itself: another statement would be a transaction of its own, and durable at once.
-        if (!this.#connection.inTransaction) throw error
-        next = op.throw(error)
-        continue
-      }
-      next = op.next(reply)
-    }
-    return next.value
   }
 
   #watchOthers(): void {
