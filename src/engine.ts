@@ -97,6 +97,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       return TaskEngine.within(engine, caller) as unknown as Engine
     },
     step: async (step) => (await opened.promise).host.step(step),
+    create: async (step, trees) => (await opened.promise).host.create(step, trees),
     views: async (records) => (await opened.promise).host.views(records),
     view: async (taskId) => (await opened.promise).host.view(taskId),
     read: async (query) => (await opened.promise).host.read(query),
@@ -118,8 +119,6 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       life.requireOpen()
       yield* followPages(life.ledger, life.feed, { ...options, follow: true })
     },
-    creationQueued: (creation, trees) =>
-      void opened.promise.then(({ host }) => host.creationQueued(creation, trees)).catch(() => {}),
     wake: async () => (await opened.promise).life.feed.changed(),
     nextId: (prefix) => ids.next(prefix),
     whileClosing: () => opened.promise.then(whileClosing),

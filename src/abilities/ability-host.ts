@@ -25,8 +25,13 @@ export interface AbilityHost extends MemoryHost {
   readonly plansRoot: PlansRoot | null
   /** The engine with the rights of this caller, once it is open. @throws the error that kept it from opening. */
   engineFor(caller: Caller): Promise<Engine>
-  /** Resolves when the step is durable. @throws ErrandError ENGINE_CLOSED, the refusal of the step, or the failure of the ledger. */
+  /**
+   * Resolves when the step is durable; its events reach the supervisor by the feed.
+   * @throws ErrandError ENGINE_CLOSED, the refusal of the step, or the failure of the ledger.
+   */
   step<R>(step: Step<R>): Promise<R>
+  /** The same for a step that creates these trees. Roots may start in its commit, all others after it. */
+  create<R>(step: Step<R>, trees: ReadonlyArray<readonly TaskDraft[]>): Promise<R>
   /** Converts stored tasks to their public form. Works while the engine closes, too. */
   views(records: readonly TaskRecord[]): Promise<Task[]>
   /** The task that a step has written, as it is now. */
@@ -42,8 +47,6 @@ export interface AbilityHost extends MemoryHost {
   moved(signal: AbortSignal): Promise<void>
   /** The durable feed in pages; `engine.events` returns the same one by one. @throws ErrandError ENGINE_CLOSED, CURSOR_TOO_OLD */
   pages(options: { after: number; signal: AbortSignal; taskId: string | undefined }): AsyncIterable<TaskEvent[]>
-  /** Called when the step that creates these trees is queued: roots may start in its commit, and their children after it. */
-  creationQueued(creation: Promise<unknown>, trees: ReadonlyArray<readonly TaskDraft[]>): void
   /** Wakes the waiters of this engine after a step that wrote no event. */
   wake(): Promise<void>
   /** Whether the engine runs tasks: false before `work` and while it closes. */
@@ -66,9 +69,14 @@ export function openHost(host: AbilityHost, life: Lifecycle): AbilityHost {
       life.requireOpen()
       return life.ledger.step(step)
     },
+    async create(step, trees) {
+      life.requireOpen()
+      const creation = life.ledger.step(step)
+      life.supervisor.admitWithCreation(creation, trees)
+      return creation
+    },
     read: (query) => life.read(query),
     view: (taskId) => life.ledger.read((tx) => viewOf(tx, taskId)),
     views: (records) => life.views(records),
-    creationQueued: (creation, trees) => life.supervisor.creationQueued(creation, trees),
   }
 }

@@ -21,8 +21,10 @@ export interface AdmissionHost extends EngineHost {
   isLeaseCertain(): boolean
   /** The number of reads of what is due so far. */
   looks(): number
-  /** Called in the turn of the commit. `looks`: the number when the admission was decided. */
-  admitted(admitted: Admitted, looks: number): void
+  /**
+   * Called in the turn of the commit: the admission has looked for what is due and ready. `looks`: the number when it was decided.
+   */
+  looked(nextDue: Admitted['nextDue'], looks: number): void
 }
 
 export class Admission {
@@ -107,7 +109,7 @@ export class Admission {
    * after one commit, not after two, and in this engine. Others below a parent start in a later one, whatever admission shares this commit:
    * else their parent could end with them, and refuse a child that is created next.
    */
-  creationQueued(
+  admitWithCreation(
     creation: Promise<unknown>,
     trees: ReadonlyArray<readonly TaskDraft[]>,
     parentId: string | null = null,
@@ -184,14 +186,12 @@ export class Admission {
       // The commit may hold the end of runs that the closing engine has released: they are not for it to start again.
       return isSuperseded || !this.#mayStart ? leftToLater() : step.decide(tx)
     }
-    return ledger.step({ ...step, decide }).then(
-      (admitted) => {
-        this.#host.admitted(admitted, looks)
-        runs.admitted(admitted.started)
-      },
-      // Nothing is lost: ready tasks stay ready, and maintenance wakes the supervisor again soon.
-      (error: unknown) => report(error, { doing: 'admit' }),
-    )
+    const admission = ledger.step({ ...step, decide }).then(({ started, nextDue }) => {
+      this.#host.looked(nextDue, looks)
+      runs.admitted(started)
+    })
+    // Nothing is lost: ready tasks stay ready, and maintenance wakes the supervisor again soon.
+    return admission.catch((error: unknown) => report(error, { doing: 'admit' }))
   }
 }
 

@@ -28,7 +28,7 @@ export interface RunHost extends EngineHost {
   /** Called when a timer row was written: no event reports it. */
   timerSet(): void
   /** Called when the step that creates these trees below the task of the run is queued; see `Admission`. */
-  creationQueued(creation: Promise<unknown>, trees: ReadonlyArray<readonly TaskDraft[]>, taskId: string): void
+  admitWithCreation(creation: Promise<unknown>, trees: ReadonlyArray<readonly TaskDraft[]>, taskId: string): void
 }
 
 /** What a run waits for: answers, other tasks, times. */

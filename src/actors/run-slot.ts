@@ -80,7 +80,7 @@ export class RunSlot {
       calls: new RunCalls(core, output, waits),
       conversation: new RunConversation(core),
     }
-    this.closed = this.#follow(former)
+    this.closed = this.#runToEnd(former)
   }
 
   /** What the status of the engine shows of it. */
@@ -125,7 +125,7 @@ export class RunSlot {
     calls.end()
   }
 
-  async #follow(former: RunSlot | undefined): Promise<void> {
+  async #runToEnd(former: RunSlot | undefined): Promise<void> {
     await former?.closed
     const outcome = await Promise.race([this.#execute(), this.#givenUp.promise])
     if (outcome === undefined || (await this.#settle(outcome))) await this.#close()

@@ -63,7 +63,7 @@ async function makeChildren(
     const { treeLimits } = host
     const request: CreateRequest = { ...host.stepContext(), trees, treeLimits }
     const creation = core.step(spawn(core.entryOf(entry), request, earlier, left))
-    host.creationQueued(creation, trees, core.taskId)
+    host.admitWithCreation(creation, trees, core.taskId)
     const children = await creation
     // A canceled child was replaced by a new one: its outcome may have led the earlier attempt to other calls.
     const result = children.map((child) => child.id)

@@ -46,7 +46,7 @@ export class Supervisor {
       ...host,
       stopped: this.#stopped.signal,
       timerSet: () => this.wake(),
-      creationQueued: this.creationQueued,
+      admitWithCreation: this.admitWithCreation,
       retryOf,
       freeing: () => this.#admission.admit(),
       freed: () => this.#wakeByOwn(),
@@ -56,7 +56,7 @@ export class Supervisor {
       runs: this.#runs,
       looks: () => this.#looks,
       isLeaseCertain: () => this.#maintenance.isLeaseCertain,
-      admitted: (admitted, looks) => this.#noteAdmitted(admitted, looks),
+      looked: (nextDue, looks) => this.#noteLook(nextDue, looks),
     })
     this.#maintenance = new Maintenance({
       ...host,
@@ -131,7 +131,8 @@ export class Supervisor {
   }
 
   /** See `Admission`. */
-  readonly creationQueued: Admission['creationQueued'] = (...created) => this.#admission.creationQueued(...created)
+  readonly admitWithCreation: Admission['admitWithCreation'] = (...created) =>
+    this.#admission.admitWithCreation(...created)
 
   // ── waking ──
 
@@ -207,10 +208,10 @@ export class Supervisor {
   }
 
   /**
-   * Called with the result of each admission; `looks` was their number when it was decided. A look that has begun since may know what other
+   * Called when an admission has looked; `looks` was their number when it was decided. A look that has begun since may know what other
    * engines have written, but not what the commit of the admission has: then neither counts as the latest, and a new one follows.
    */
-  #noteAdmitted({ nextDue }: Admitted, looks: number): void {
+  #noteLook(nextDue: Admitted['nextDue'], looks: number): void {
     if (nextDue === null || looks !== this.#looks) return
     this.#isDueByOwn = false
     this.#arm(nextDue, ++this.#looks)

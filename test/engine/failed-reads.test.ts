@@ -115,6 +115,24 @@ describe('a failed read of the feed', () => {
   })
 })
 
+it('a run whose admission had an unknown outcome begins, also when reads of its row fail at first', async () => {
+  const { clock, ledger, engine, reported } = await setup({ executors: { n: () => 7 } })
+  const read = ledger.read.bind(ledger)
+  ledger.read = (query) =>
+    read((tx) => {
+      const isBroken = reported.filter((doing) => doing === 'start a run').length < 2
+      return query({ ...tx, task: { ...tx.task, get: isBroken ? refuse : tx.task.get } })
+    })
+  ledger.fail('admit', 'kept')
+  const created = engine.create({ executor: 'n' })
+  for (let reads = 0; reads < 3; reads++) {
+    await turns()
+    clock.advance(200)
+  }
+  expect(reported).toEqual(['admit', 'start a run', 'start a run'])
+  expect(await engine.get((await created).id)).toMatchObject({ status: 'completed', result: 7 })
+})
+
 it('the status counts again after a failed count', async () => {
   const { clock, ledger, engine, nextReport } = await setup({ work: false })
   await engine.create({ name: 'a' })

@@ -36,9 +36,7 @@ export async function createTasks(host: AbilityHost, caller: Caller, specs: read
     treeLimits: drafter.treeLimits,
     by: caller,
   })
-  const creation = host.step(scope === null ? step : within(step, scope, relativesOf(trees)))
-  host.creationQueued(creation, trees)
-  const roots = await creation
+  const roots = await host.create(scope === null ? step : within(step, scope, relativesOf(trees)), trees)
   if (scope !== null) {
     // The key may belong to a task that another caller has created.
     const ids = roots.map((root) => root.id)
