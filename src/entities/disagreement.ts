@@ -1,5 +1,6 @@
 // Whether the texts of two facts about one subject contradict each other: by their numbers, or because one of them is negated. The
 // caller decides whether they are about one subject: by `subjectOf`, or by their similarity.
+import { once } from '../core/once.ts'
 import { comparable, spaced, splitRun, unspaced, wordOrRun } from './fact-tokens.ts'
 
 const negations = new Set(['not', 'no', 'never', 'without', 'cannot'])
@@ -75,13 +76,13 @@ const unit = `%|${spacedLetter}{1,3}(?![${spaced}\\p{M}])|${unspacedLetter}{1,3}
 const number = `(?<value>(?:${sign})?${digits})(?:(?<unit>${unit})|(?!${spacedLetter}*\\p{N}))`
 /** A contraction with an apostrophe is a negation or a stop word. */
 const contraction = `(?:(?<denial>(?<=n)'t)|'(?:s|re|ve|ll|d|m))(?!${spaced})`
-const tokenPattern = new RegExp(`${number}|(?<run>${wordOrRun})(?:${contraction})?`, 'gv')
+const tokenPattern = once(() => new RegExp(`${number}|(?<run>${wordOrRun})(?:${contraction})?`, 'gv'))
 
 export function readingOf(text: string): Reading {
   const words = new Set<string>()
   const numbers = new Set<string>()
   let denials = 0
-  for (const { groups } of comparable(text).replace(/[‘’ʼ]/g, "'").matchAll(tokenPattern)) {
+  for (const { groups } of comparable(text).replace(/[‘’ʼ]/g, "'").matchAll(tokenPattern())) {
     const { value, unit: unitOfValue = '', run, denial } = groups as Record<string, string | undefined>
     if (value !== undefined) numbers.add(normalizedNumber(value) + unitOfValue)
     else if (denial !== undefined || negations.has(run as string)) denials++

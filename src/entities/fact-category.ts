@@ -1,5 +1,6 @@
 // The category of a fact by its words. Whole words match, with English endings: "author" does not match `auth`, and "prefix" does not
 // match `fix`.
+import { once } from '../core/once.ts'
 import { categoryNamed } from './confidence.ts'
 import { comparable, spaced, unspaced } from './fact-tokens.ts'
 import type { MemorableType } from './memory.ts'
@@ -71,14 +72,14 @@ function compiled(rules: readonly CategoryRule[]): CompiledRule[] {
 
 /** An underscore is not a letter, so that `auth` matches in `auth_token`. */
 const notWithinWord = { before: `(?<![${spaced}\\p{M}])`, after: `(?![${spaced}\\p{M}])` }
-const startsUnspaced = new RegExp(`^${unspaced}`, 'v')
-const endsUnspaced = new RegExp(`${unspaced}\\p{M}*$`, 'v')
+const startsUnspaced = once(() => new RegExp(`^${unspaced}`, 'v'))
+const endsUnspaced = once(() => new RegExp(`${unspaced}\\p{M}*$`, 'v'))
 
 /** In scripts without spaces between words, adjacent letters do not prevent a match. */
 function patternOf(given: string): RegExp {
   const word = comparable(given).trim()
-  const before = startsUnspaced.test(word) ? '' : notWithinWord.before
-  const after = endsUnspaced.test(word) ? '' : notWithinWord.after
+  const before = startsUnspaced().test(word) ? '' : notWithinWord.before
+  const after = endsUnspaced().test(word) ? '' : notWithinWord.after
   const forms = isEnglish.test(word) ? formsOf(word) : escaped(word)
   return new RegExp(`${before}(?:${forms})${after}`, 'v')
 }

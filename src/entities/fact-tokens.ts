@@ -1,5 +1,6 @@
 // A text as facts are compared: the set of its words. No model is involved, so every ledger finds the same duplicates. Facts are looked
 // up by their words; the last three functions compute how few words suffice to find every similar fact.
+import { once } from '../core/once.ts'
 
 /**
  * Character classes of words, for regular expressions with the `v` flag: letters and digits of scripts without spaces between words,
@@ -12,9 +13,10 @@ export const spaced = `[[\\p{L}\\p{N}]--${unspacedScripts}]`
 /** A word, or a run of characters of a script without spaces. */
 export const wordOrRun = `${spaced}[${spaced}\\p{M}]*|${unspaced}[${unspaced}\\p{M}]*`
 
-const wordOrRunPattern = new RegExp(wordOrRun, 'gv')
+// V8 takes milliseconds to make a pattern of these classes.
+const wordOrRunPattern = once(() => new RegExp(wordOrRun, 'gv'))
 const characterPattern = /.\p{M}*/gsu
-const startsUnspacedPattern = new RegExp(`^${unspaced}`, 'v')
+const startsUnspacedPattern = once(() => new RegExp(`^${unspaced}`, 'v'))
 
 /**
  * Normalization sorts the marks on a letter in quadratic time, so a malicious text could block the process for minutes. No language needs
@@ -30,7 +32,7 @@ export function comparable(text: string): string {
 
 /** A word unchanged; a run without spaces as its overlapping pairs of characters, so that similar sentences share most of them. */
 export function splitRun(run: string): string[] {
-  if (!startsUnspacedPattern.test(run)) return [run]
+  if (!startsUnspacedPattern().test(run)) return [run]
   const characters = run.match(characterPattern) as string[]
   if (characters.length === 1) return characters
   return characters.slice(1).map((character, at) => `${characters[at]}${character}`)
@@ -50,7 +52,7 @@ export function wordsOf(text: string): string[] {
 
 /** The words of a text in order, with repetitions. */
 export function* everyWord(text: string): Generator<string, void, void> {
-  for (const [run] of comparable(text).matchAll(wordOrRunPattern)) {
+  for (const [run] of comparable(text).matchAll(wordOrRunPattern())) {
     for (const word of splitRun(run)) if (!isSingleCharacter(word)) yield word
   }
 }
