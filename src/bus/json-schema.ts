@@ -32,14 +32,24 @@ export const abilitySchemaSchema = z.custom<AbilitySchema>(
  *   it in the message.
  */
 export function schemaPair(schema: AbilitySchema, io: 'input' | 'output', what: string): SchemaPair {
-  if (schema instanceof z.ZodType) {
-    let made: JsonSchema | undefined
-    return { zod: schema, json: () => (made ??= usable(what, () => toPlainSchema(schema, io))) }
-  }
+  if (schema instanceof z.ZodType) return { zod: schema, json: () => sharedJson(schema, io, what) }
   return usable(what, () => {
     const json = frozenCopy(schema)
     return { zod: z.fromJSONSchema(schema), json: () => json }
   })
+}
+
+/** The JSON forms of zod schemas: engines share the schemas of their own abilities. */
+const sharedForms = { input: new WeakMap<z.ZodType, JsonSchema>(), output: new WeakMap<z.ZodType, JsonSchema>() }
+
+function sharedJson(schema: z.ZodType, io: 'input' | 'output', what: string): JsonSchema {
+  const forms = sharedForms[io]
+  let made = forms.get(schema)
+  if (made === undefined) {
+    made = usable(what, () => toPlainSchema(schema, io))
+    forms.set(schema, made)
+  }
+  return made
 }
 
 function usable<T>(what: string, make: () => T): T {

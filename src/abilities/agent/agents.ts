@@ -35,6 +35,10 @@ const joinSchema = once(() =>
   }),
 )
 
+const agentJoinInput = once(() => eitherCase(joinSchema(), { assignedObjectives: 'objectives' }))
+
+const agentJoinOutput = once(() => z.object({ branch: z.string(), context: teamContextSchema() }))
+
 /** A caller with a task may only name tasks of its own subtree. */
 export function agentJoin(host: AbilityHost) {
   return defineAbility({
@@ -42,8 +46,8 @@ export function agentJoin(host: AbilityHost) {
     access: 'create',
     description:
       'Adds an agent to the team of a task. Creates a memory branch for it and returns the context of the team.',
-    input: eitherCase(joinSchema(), { assignedObjectives: 'objectives' }),
-    output: z.object({ branch: z.string(), context: teamContextSchema() }),
+    input: agentJoinInput(),
+    output: agentJoinOutput(),
     scope: ({ taskId }) => [taskId],
     handle: (input, { caller }) => joinTeam(host, caller, input),
   })
@@ -59,6 +63,15 @@ const completeSchema = once(() =>
   }),
 )
 
+const agentCompleteInput = once(() => eitherCase(completeSchema(), { resultSummary: 'summary' }))
+
+const agentCompleteOutput = once(() =>
+  z.object({
+    ...mergeOutcomeSchema().shape,
+    consolidation: z.object({ ...countsShape, summary: z.string().nullable() }),
+  }),
+)
+
 /** A caller with a task may only name tasks of its own subtree. */
 export function agentComplete(host: AbilityHost) {
   return defineAbility({
@@ -66,11 +79,8 @@ export function agentComplete(host: AbilityHost) {
     access: 'control',
     description:
       'Completes the work of an agent on a task: consolidates its observations into facts and merges its memory branch into that of the team.',
-    input: eitherCase(completeSchema(), { resultSummary: 'summary' }),
-    output: z.object({
-      ...mergeOutcomeSchema().shape,
-      consolidation: z.object({ ...countsShape, summary: z.string().nullable() }),
-    }),
+    input: agentCompleteInput(),
+    output: agentCompleteOutput(),
     scope: ({ taskId }) => [taskId],
     handle: (input, { caller }) => completeAgent(host, caller, input),
   })
@@ -84,14 +94,18 @@ const stintsSchema = once(() =>
   }),
 )
 
+const agentTimelineInput = once(() => eitherCase(stintsSchema()))
+
+const agentTimelineOutput = once(() => z.object({ stints: z.array(timelineSchema) }))
+
 /** Latest first. Spans all tasks, so it is reserved for people and programs. */
 export function agentTimeline(host: AbilityHost) {
   return defineAbility({
     id: 'agent:timeline',
     access: 'read',
     description: 'Lists the work of an agent across all tasks, latest first: role, start, end and summary.',
-    input: eitherCase(stintsSchema()),
-    output: z.object({ stints: z.array(timelineSchema) }),
+    input: agentTimelineInput(),
+    output: agentTimelineOutput(),
     models: false,
     async handle(input, { caller }) {
       refuseTasks(caller, 'agent:timeline')

@@ -46,6 +46,19 @@ const boardFields = once(() => {
   }
 })
 
+const boardCreateInput = once(() =>
+  z.strictObject({
+    ...boardFields(),
+    executor: fieldsFor('board').executor,
+    input: fieldsFor('board').input,
+    subject: boardFields().subject.unwrap(),
+    parent: boardRefSchema.optional().describe('The parent task.'),
+    blockedBy: refsSchema().optional().describe('Tasks that must be completed before this one.'),
+    blocks: refsSchema().optional().describe('Tasks that this one blocks.'),
+    board: boardSchema,
+  }),
+)
+
 /** A caller with a task creates subtasks of it. Repeating a call with the same identity creates no second task. */
 export function boardCreate(host: AbilityHost) {
   return defineAbility({
@@ -53,16 +66,7 @@ export function boardCreate(host: AbilityHost) {
     access: 'create',
     description:
       'Creates a task on the board, with its blockers and an optional owner. The task stays pending until it is claimed.',
-    input: z.strictObject({
-      ...boardFields(),
-      executor: fieldsFor('board').executor,
-      input: fieldsFor('board').input,
-      subject: boardFields().subject.unwrap(),
-      parent: boardRefSchema.optional().describe('The parent task.'),
-      blockedBy: refsSchema().optional().describe('Tasks that must be completed before this one.'),
-      blocks: refsSchema().optional().describe('Tasks that this one blocks.'),
-      board: boardSchema,
-    }),
+    input: boardCreateInput(),
     output: taskSchema(),
     scope: ({ parent, blockedBy, blocks }) => idsAmong(parent, blockedBy, blocks),
     onInterrupt: 'rerun',
@@ -73,6 +77,30 @@ export function boardCreate(host: AbilityHost) {
   })
 }
 
+const boardUpdateInput = once(() =>
+  z.strictObject({
+    id: boardRefSchema,
+    ...boardFields(),
+    activeForm: boardFields().activeForm.nullable(),
+    status: z.enum(boardStatuses).optional(),
+    owner: boardFields().owner.nullable(),
+    metadata: boardFields().metadata.describe('Merged key by key; null removes a key.'),
+    role: boardFields().role.nullable(),
+    addBlockedBy: refsSchema().optional(),
+    addBlocks: refsSchema().optional(),
+    removeBlockedBy: refsSchema().optional(),
+    removeBlocks: refsSchema().optional(),
+    workspace: workspaceSchema().nullable().optional(),
+    result: resultSchema().describe('The result, with status completed.'),
+    reason: reasonSchema().describe('The reason, with status failed, pending or deleted.'),
+    as: asSchema.optional(),
+    asRole: boardFields().role.describe('Role of the claimant: a task with a role can only be claimed by that role.'),
+    fence: fenceSchema().optional(),
+    leaseMs: leaseSchema().optional(),
+    board: boardSchema,
+  }),
+)
+
 /** Setting in_progress claims the task. Only its owner may set completed; a task without an owner may be completed by any client. */
 export function boardUpdate(host: AbilityHost) {
   return defineAbility({
@@ -80,27 +108,7 @@ export function boardUpdate(host: AbilityHost) {
     access: 'control',
     description:
       'Updates a task of the board. Status in_progress claims it, completed completes it (a pending task is claimed first), pending releases it or retries a failed one, deleted cancels it. Returns the tasks that this unblocks.',
-    input: z.strictObject({
-      id: boardRefSchema,
-      ...boardFields(),
-      activeForm: boardFields().activeForm.nullable(),
-      status: z.enum(boardStatuses).optional(),
-      owner: boardFields().owner.nullable(),
-      metadata: boardFields().metadata.describe('Merged key by key; null removes a key.'),
-      role: boardFields().role.nullable(),
-      addBlockedBy: refsSchema().optional(),
-      addBlocks: refsSchema().optional(),
-      removeBlockedBy: refsSchema().optional(),
-      removeBlocks: refsSchema().optional(),
-      workspace: workspaceSchema().nullable().optional(),
-      result: resultSchema().describe('The result, with status completed.'),
-      reason: reasonSchema().describe('The reason, with status failed, pending or deleted.'),
-      as: asSchema.optional(),
-      asRole: boardFields().role.describe('Role of the claimant: a task with a role can only be claimed by that role.'),
-      fence: fenceSchema().optional(),
-      leaseMs: leaseSchema().optional(),
-      board: boardSchema,
-    }),
+    input: boardUpdateInput(),
     output: changedSchema(),
     scope: ({ id, addBlockedBy, addBlocks, removeBlockedBy, removeBlocks }) =>
       idsAmong(id, addBlockedBy, addBlocks, removeBlockedBy, removeBlocks),
@@ -111,6 +119,23 @@ export function boardUpdate(host: AbilityHost) {
   })
 }
 
+const boardDeleteInput = once(() =>
+  z.strictObject({
+    id: boardRefSchema,
+    children: z
+      .enum(['promote', 'cascade', 'refuse'])
+      .default('promote')
+      .describe(
+        'What happens to its subtasks: promote makes them root tasks (default), cascade deletes them, refuse fails.',
+      ),
+    board: boardSchema,
+  }),
+)
+
+const boardDeleteOutput = once(() =>
+  z.object({ deleted: z.boolean(), id: boardRefSchema, unblocked: z.array(unblockedTaskSchema()) }),
+)
+
 /** By default its subtasks become root tasks. Dependents no longer wait for the task, and its number is not reused. */
 export function boardDelete(host: AbilityHost) {
   return defineAbility({
@@ -118,17 +143,8 @@ export function boardDelete(host: AbilityHost) {
     access: 'control',
     description:
       'Deletes a task from the board permanently and removes it from the blockers of other tasks. (Status deleted keeps it as canceled.)',
-    input: z.strictObject({
-      id: boardRefSchema,
-      children: z
-        .enum(['promote', 'cascade', 'refuse'])
-        .default('promote')
-        .describe(
-          'What happens to its subtasks: promote makes them root tasks (default), cascade deletes them, refuse fails.',
-        ),
-      board: boardSchema,
-    }),
-    output: z.object({ deleted: z.boolean(), id: boardRefSchema, unblocked: z.array(unblockedTaskSchema()) }),
+    input: boardDeleteInput(),
+    output: boardDeleteOutput(),
     scope: ({ id }) => idsAmong(id),
     handle: async ({ id, children, board }, { caller }) => {
       const { ref, unblocked } = await deleteFromBoard(host, { board, caller }, id, children)
@@ -137,6 +153,22 @@ export function boardDelete(host: AbilityHost) {
   })
 }
 
+const boardOpenInput = once(() =>
+  z.strictObject({
+    board: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'expected a name of letters, digits, `_` and `-`')
+      .default(mainBoard),
+    parent: boardRefSchema
+      .optional()
+      .describe('Number on the main board, or id, of the task whose subtasks the board holds.'),
+  }),
+)
+
+const boardOpenOutput = once(() =>
+  z.object({ board: z.string(), parentId: z.string().nullable(), nextNumber: z.number() }),
+)
+
 /** Returns an existing board unchanged; with another parent it throws KEY_CONFLICT. Not for models. */
 export function boardOpen(host: AbilityHost) {
   return defineAbility({
@@ -144,16 +176,8 @@ export function boardOpen(host: AbilityHost) {
     access: 'create',
     description: 'Opens a board with its own numbering, for all tasks or for the subtasks of one.',
     models: false,
-    input: z.strictObject({
-      board: z
-        .string()
-        .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'expected a name of letters, digits, `_` and `-`')
-        .default(mainBoard),
-      parent: boardRefSchema
-        .optional()
-        .describe('Number on the main board, or id, of the task whose subtasks the board holds.'),
-    }),
-    output: z.object({ board: z.string(), parentId: z.string().nullable(), nextNumber: z.number() }),
+    input: boardOpenInput(),
+    output: boardOpenOutput(),
     handle: async ({ board, parent }, { caller }) => {
       if (parent !== undefined) await numberNewTasks(host, mainBoard)
       const { at } = await host.stepContext()

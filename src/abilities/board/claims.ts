@@ -4,6 +4,7 @@ import { claimNext, claimOnBoard } from '../../board/claim-task.ts'
 import { explainNoClaim, noClaimSchema } from '../../board/explain-no-claim.ts'
 import { completeOnBoard, heartbeatOnBoard, releaseOnBoard } from '../../board/hold-task.ts'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import { boardRefSchema } from '../../entities/board.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import {
@@ -22,6 +23,10 @@ import {
   termsShape,
 } from './board-input.ts'
 
+const boardClaimInput = once(() =>
+  z.strictObject({ id: boardRefSchema, ...claimantShape, ...termsShape(), board: boardSchema }),
+)
+
 /** Of several concurrent claims exactly one succeeds. */
 export function boardClaim(host: AbilityHost) {
   return defineAbility({
@@ -29,7 +34,7 @@ export function boardClaim(host: AbilityHost) {
     access: 'control',
     description:
       'Claims a pending task that has no owner and no open blockers. The task is then in progress and owned by you.',
-    input: z.strictObject({ id: boardRefSchema, ...claimantShape, ...termsShape(), board: boardSchema }),
+    input: boardClaimInput(),
     output: taskSchema(),
     scope: ({ id }) => idsAmong(id),
     handle: async ({ id, board, as, ...terms }, { caller }) => {
@@ -39,6 +44,10 @@ export function boardClaim(host: AbilityHost) {
   })
 }
 
+const boardClaimNextInput = once(() => z.strictObject({ ...nextClaimShape(), board: boardSchema }))
+
+const boardClaimNextOutput = once(() => z.object({ task: boardTaskSchema().nullable(), why: noClaimSchema.optional() }))
+
 /** Highest priority first, then the oldest. Without one `task` is null, and `why` explains it. */
 export function boardClaimNext(host: AbilityHost) {
   return defineAbility({
@@ -46,8 +55,8 @@ export function boardClaimNext(host: AbilityHost) {
     access: 'control',
     description:
       'Claims the available task with the highest priority, optionally by role, tags or parent. task is null if there is none, and why says what the open tasks wait for.',
-    input: z.strictObject({ ...nextClaimShape(), board: boardSchema }),
-    output: z.object({ task: boardTaskSchema().nullable(), why: noClaimSchema.optional() }),
+    input: boardClaimNextInput(),
+    output: boardClaimNextOutput(),
     scope: ({ parent }) => idsAmong(parent),
     handle: async ({ board, as, ...options }, { caller }) => {
       const next = { ...options, as: requireName(caller, as), source: caller.surface }
@@ -57,18 +66,22 @@ export function boardClaimNext(host: AbilityHost) {
   })
 }
 
+const boardCompleteInput = once(() =>
+  z.strictObject({
+    id: boardRefSchema,
+    result: resultSchema().describe('The result of the task.'),
+    ...ownerShape(),
+    board: boardSchema,
+  }),
+)
+
 /** Only for claimed tasks. `board:update` with status completed also completes a pending task. */
 export function boardComplete(host: AbilityHost) {
   return defineAbility({
     id: 'board:complete',
     access: 'control',
     description: 'Completes a task that you have claimed and stores its result. Returns the tasks that this unblocks.',
-    input: z.strictObject({
-      id: boardRefSchema,
-      result: resultSchema().describe('The result of the task.'),
-      ...ownerShape(),
-      board: boardSchema,
-    }),
+    input: boardCompleteInput(),
     output: changedSchema(),
     scope: ({ id }) => idsAmong(id),
     handle: ({ id, board, as, fence, result }, { caller }) => {
@@ -78,12 +91,14 @@ export function boardComplete(host: AbilityHost) {
   })
 }
 
+const boardHeartbeatInput = once(() => z.strictObject({ id: boardRefSchema, ...ownerShape(), board: boardSchema }))
+
 export function boardHeartbeat(host: AbilityHost) {
   return defineAbility({
     id: 'board:heartbeat',
     access: 'control',
     description: 'Renews the lease of your claim.',
-    input: z.strictObject({ id: boardRefSchema, ...ownerShape(), board: boardSchema }),
+    input: boardHeartbeatInput(),
     output: taskSchema(),
     scope: ({ id }) => idsAmong(id),
     handle: async ({ id, board, as, fence }, { caller }) => {
@@ -93,17 +108,21 @@ export function boardHeartbeat(host: AbilityHost) {
   })
 }
 
+const boardReleaseInput = once(() =>
+  z.strictObject({
+    id: boardRefSchema,
+    reason: reasonSchema().describe('The reason, for the next claimant.'),
+    ...ownerShape(),
+    board: boardSchema,
+  }),
+)
+
 export function boardRelease(host: AbilityHost) {
   return defineAbility({
     id: 'board:release',
     access: 'control',
     description: 'Releases a task that you have claimed. It becomes pending and can be claimed again.',
-    input: z.strictObject({
-      id: boardRefSchema,
-      reason: reasonSchema().describe('The reason, for the next claimant.'),
-      ...ownerShape(),
-      board: boardSchema,
-    }),
+    input: boardReleaseInput(),
     output: taskSchema(),
     scope: ({ id }) => idsAmong(id),
     handle: async ({ id, board, as, fence, reason }, { caller }) => {

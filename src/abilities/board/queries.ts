@@ -12,6 +12,7 @@ import {
   whySchema,
 } from '../../board/read-board.ts'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import { boardRefSchema, boardStatuses } from '../../entities/board.ts'
 import { wordSchema } from '../../entities/task-fields.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -38,22 +39,28 @@ export function boardGet(host: AbilityHost) {
   })
 }
 
+const boardListInput = once(() =>
+  z.strictObject({
+    status: z.union([z.enum(boardStatuses), z.array(z.enum(boardStatuses)).min(1)]).optional(),
+    owner: asSchema.optional().describe('Only tasks of this owner.'),
+    role: wordSchema.optional(),
+    tags: tagsSchema.optional(),
+    parent: boardRefSchema.optional().describe('Only subtasks of this task.'),
+    limit: z.int().min(0).max(10_000).default(500),
+    board: boardSchema,
+  }),
+)
+
+const boardListOutput = once(() => z.object({ tasks: z.array(boardTaskSchema()), total: z.number(), text: z.string() }))
+
 /** `total` counts all matching tasks; `text` is the same list with one line per task. */
 export function boardList(host: AbilityHost) {
   return defineAbility({
     id: 'board:list',
     access: 'read',
     description: 'Lists the tasks of the board by number, optionally by status, owner, role, tag or parent.',
-    input: z.strictObject({
-      status: z.union([z.enum(boardStatuses), z.array(z.enum(boardStatuses)).min(1)]).optional(),
-      owner: asSchema.optional().describe('Only tasks of this owner.'),
-      role: wordSchema.optional(),
-      tags: tagsSchema.optional(),
-      parent: boardRefSchema.optional().describe('Only subtasks of this task.'),
-      limit: z.int().min(0).max(10_000).default(500),
-      board: boardSchema,
-    }),
-    output: z.object({ tasks: z.array(boardTaskSchema()), total: z.number(), text: z.string() }),
+    input: boardListInput(),
+    output: boardListOutput(),
     scope: ({ parent }) => idsAmong(parent),
     handle: async ({ status, board, limit, ...filter }, { caller }) => {
       const statuses = status === undefined ? undefined : [status].flat()
@@ -63,20 +70,26 @@ export function boardList(host: AbilityHost) {
   })
 }
 
+const boardReadyInput = once(() =>
+  z.strictObject({
+    role: wordSchema.optional(),
+    tags: tagsSchema.optional(),
+    parent: boardRefSchema.optional(),
+    limit: z.int().min(0).max(1_000).default(100),
+    board: boardSchema,
+  }),
+)
+
+const boardReadyOutput = once(() => z.object({ tasks: z.array(boardTaskSchema()), total: z.number() }))
+
 export function boardReady(host: AbilityHost) {
   return defineAbility({
     id: 'board:ready',
     access: 'read',
     description:
       'Lists the tasks that can be claimed now: pending, without owner and without open blockers; highest priority first.',
-    input: z.strictObject({
-      role: wordSchema.optional(),
-      tags: tagsSchema.optional(),
-      parent: boardRefSchema.optional(),
-      limit: z.int().min(0).max(1_000).default(100),
-      board: boardSchema,
-    }),
-    output: z.object({ tasks: z.array(boardTaskSchema()), total: z.number() }),
+    input: boardReadyInput(),
+    output: boardReadyOutput(),
     scope: ({ parent }) => idsAmong(parent),
     handle: ({ board, limit, ...filter }, { caller }) => readyOnBoard(host, { board, caller }, filter, limit),
   })
@@ -94,19 +107,27 @@ export function boardWhy(host: AbilityHost) {
   })
 }
 
+const boardGraphInput = once(() => z.strictObject({ board: boardSchema }))
+
+const boardGraphOutput = once(() =>
+  z.object({
+    order: z.array(boardTaskSchema()),
+    critical: z.array(z.object({ id: boardRefSchema, holdsUp: z.number() })),
+  }),
+)
+
 export function boardGraph(host: AbilityHost) {
   return defineAbility({
     id: 'board:graph',
     access: 'read',
     description: 'Returns the open tasks in an order in which they can be done, and those that block the most others.',
-    input: z.strictObject({ board: boardSchema }),
-    output: z.object({
-      order: z.array(boardTaskSchema()),
-      critical: z.array(z.object({ id: boardRefSchema, holdsUp: z.number() })),
-    }),
+    input: boardGraphInput(),
+    output: boardGraphOutput(),
     handle: ({ board }, { caller }) => graphOfBoard(host, { board, caller }),
   })
 }
+
+const boardLogOutput = once(() => z.object({ claims: z.array(claimLogSchema()) }))
 
 export function boardLog(host: AbilityHost) {
   return defineAbility({
@@ -114,7 +135,7 @@ export function boardLog(host: AbilityHost) {
     access: 'read',
     description: 'Lists the claims of a task, oldest first: who claimed or released it, when, in which role, and why.',
     input: oneTaskSchema(),
-    output: z.object({ claims: z.array(claimLogSchema()) }),
+    output: boardLogOutput(),
     scope: ({ id }) => idsAmong(id),
     handle: async ({ id, board }, { caller }) => ({ claims: await claimLogOf(host, { board, caller }, id) }),
   })

@@ -43,25 +43,42 @@ function requireMember(caller: Caller, as: string | undefined): string {
   throw new ErrandError('INVALID_INPUT', 'Mail requires the name of a member: set `as`.', { field: 'as' })
 }
 
+const boardSendInput = once(() =>
+  z.strictObject({
+    to: memberSchema,
+    body: bodySchema().min(1),
+    topic: topicSchema().optional(),
+    as: asSchema.optional(),
+    board: boardSchema,
+  }),
+)
+
+const boardSendOutput = once(() => z.object({ id: z.string() }))
+
 /** The message is stored under the name, whether or not a member uses it yet. */
 export function boardSend(host: AbilityHost) {
   return defineAbility({
     id: 'board:send',
     access: 'control',
     description: 'Sends a message to the inbox of a team member.',
-    input: z.strictObject({
-      to: memberSchema,
-      body: bodySchema().min(1),
-      topic: topicSchema().optional(),
-      as: asSchema.optional(),
-      board: boardSchema,
-    }),
-    output: z.object({ id: z.string() }),
+    input: boardSendInput(),
+    output: boardSendOutput(),
     handle: async ({ board, as, ...letter }, { caller }) => ({
       id: await sendMail(host, board, requireMember(caller, as), letter),
     }),
   })
 }
+
+const boardInboxInput = once(() =>
+  z.strictObject({
+    as: asSchema.optional(),
+    limit: z.int().min(1).max(500).default(50).describe('Maximum number of messages. Default 50.'),
+    keep: z.boolean().default(false).describe('Leave the messages unread. Default false.'),
+    board: boardSchema,
+  }),
+)
+
+const boardInboxOutput = once(() => z.object({ mail: z.array(mailSchema()), more: z.boolean() }))
 
 /** Each message is returned once. With `keep` messages stay unread. */
 export function boardInbox(host: AbilityHost) {
@@ -69,16 +86,23 @@ export function boardInbox(host: AbilityHost) {
     id: 'board:inbox',
     access: 'read',
     description: 'Returns your unread messages, oldest first, and marks them as read.',
-    input: z.strictObject({
-      as: asSchema.optional(),
-      limit: z.int().min(1).max(500).default(50).describe('Maximum number of messages. Default 50.'),
-      keep: z.boolean().default(false).describe('Leave the messages unread. Default false.'),
-      board: boardSchema,
-    }),
-    output: z.object({ mail: z.array(mailSchema()), more: z.boolean() }),
+    input: boardInboxInput(),
+    output: boardInboxOutput(),
     handle: ({ board, as, ...options }, { caller }) => readInbox(host, board, requireMember(caller, as), options),
   })
 }
+
+const boardRequestInput = once(() =>
+  z.strictObject({
+    to: memberSchema,
+    topic: topicSchema().describe('The topic: shutdown, plan_approval, or your own.'),
+    body: bodySchema().default('').describe('Details, for example the plan to approve.'),
+    as: asSchema.optional(),
+    board: boardSchema,
+  }),
+)
+
+const boardRequestOutput = once(() => z.object({ requestId: z.string() }))
 
 /** The request and its answer arrive in the inboxes with the same `requestId`. */
 export function boardRequest(host: AbilityHost) {
@@ -87,19 +111,24 @@ export function boardRequest(host: AbilityHost) {
     access: 'control',
     description:
       'Sends a request to a team member, who answers yes or no. The answer arrives in your inbox with the same requestId.',
-    input: z.strictObject({
-      to: memberSchema,
-      topic: topicSchema().describe('The topic: shutdown, plan_approval, or your own.'),
-      body: bodySchema().default('').describe('Details, for example the plan to approve.'),
-      as: asSchema.optional(),
-      board: boardSchema,
-    }),
-    output: z.object({ requestId: z.string() }),
+    input: boardRequestInput(),
+    output: boardRequestOutput(),
     handle: async ({ board, as, ...letter }, { caller }) => ({
       requestId: await sendRequest(host, board, requireMember(caller, as), letter),
     }),
   })
 }
+
+const boardRespondInput = once(() =>
+  z.strictObject({
+    requestId: z.string().trim().min(1).max(100).describe('Id of the request, from the message.'),
+    approve: z.boolean(),
+    body: bodySchema().default(''),
+    as: asSchema.optional(),
+  }),
+)
+
+const boardRespondOutput = once(() => z.object({ request: requestSchema() }))
 
 /** Only the recipient can answer, and only once. */
 export function boardRespond(host: AbilityHost) {
@@ -108,30 +137,31 @@ export function boardRespond(host: AbilityHost) {
     access: 'control',
     description:
       'Answers a request that you received with yes or no and an optional message. A request is answered once.',
-    input: z.strictObject({
-      requestId: z.string().trim().min(1).max(100).describe('Id of the request, from the message.'),
-      approve: z.boolean(),
-      body: bodySchema().default(''),
-      as: asSchema.optional(),
-    }),
-    output: z.object({ request: requestSchema() }),
+    input: boardRespondInput(),
+    output: boardRespondOutput(),
     handle: async ({ as, ...answer }, { caller }) => ({
       request: await answerRequest(host, requireMember(caller, as), answer),
     }),
   })
 }
 
+const boardRequestsInput = once(() =>
+  z.strictObject({
+    as: asSchema.optional(),
+    limit: z.int().min(1).max(100).default(50).describe('Maximum number of requests. Default 50.'),
+    board: boardSchema,
+  }),
+)
+
+const boardRequestsOutput = once(() => z.object({ requests: z.array(requestSchema()) }))
+
 export function boardRequests(host: AbilityHost) {
   return defineAbility({
     id: 'board:requests',
     access: 'read',
     description: 'Lists the requests that you sent or received, latest first, with their verdicts.',
-    input: z.strictObject({
-      as: asSchema.optional(),
-      limit: z.int().min(1).max(100).default(50).describe('Maximum number of requests. Default 50.'),
-      board: boardSchema,
-    }),
-    output: z.object({ requests: z.array(requestSchema()) }),
+    input: boardRequestsInput(),
+    output: boardRequestsOutput(),
     handle: async ({ board, as, limit }, { caller }) => ({
       requests: await requestsOf(host, board, requireMember(caller, as), limit),
     }),
@@ -140,6 +170,27 @@ export function boardRequests(host: AbilityHost) {
 
 const waitSchema = once(() => z.number().max(maxWaitMs))
 
+const boardWaitInput = once(() =>
+  z.strictObject({
+    ...nextClaimShape(),
+    pollMs: waitSchema()
+      .min(50)
+      .default(5_000)
+      .describe('Maximum time between two checks, in milliseconds; changes are noticed earlier. Default 5,000.'),
+    timeoutMs: waitSchema().min(0).default(30_000).describe('Time-out in milliseconds. Default 30,000.'),
+    board: boardSchema,
+  }),
+)
+
+const boardWaitOutput = once(() =>
+  z.object({
+    kind: z.enum(['mail', 'task', 'idle']),
+    mail: z.array(mailSchema()).optional(),
+    more: z.boolean().optional(),
+    task: boardTaskSchema().optional(),
+  }),
+)
+
 /** Checks the inbox first, then the board. A returned task is claimed; nothing is claimed for a caller that has disconnected. */
 export function boardWait(host: AbilityHost) {
   return defineAbility({
@@ -147,21 +198,8 @@ export function boardWait(host: AbilityHost) {
     access: 'read',
     description:
       'Waits for mail or for a task that you can claim, and returns the mail or claims the task. kind is mail, task, or idle after the time-out.',
-    input: z.strictObject({
-      ...nextClaimShape(),
-      pollMs: waitSchema()
-        .min(50)
-        .default(5_000)
-        .describe('Maximum time between two checks, in milliseconds; changes are noticed earlier. Default 5,000.'),
-      timeoutMs: waitSchema().min(0).default(30_000).describe('Time-out in milliseconds. Default 30,000.'),
-      board: boardSchema,
-    }),
-    output: z.object({
-      kind: z.enum(['mail', 'task', 'idle']),
-      mail: z.array(mailSchema()).optional(),
-      more: z.boolean().optional(),
-      task: boardTaskSchema().optional(),
-    }),
+    input: boardWaitInput(),
+    output: boardWaitOutput(),
     scope: ({ parent }) => idsAmong(parent),
     handle: ({ board, as, pollMs, timeoutMs, ...options }, { caller, signal }) => {
       const next = { ...options, as: requireName(caller, as), source: caller.surface }

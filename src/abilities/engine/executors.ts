@@ -2,8 +2,23 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { schemaPair } from '../../bus/json-schema.ts'
+import { once } from '../../core/once.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { refuseTasks } from '../own-tasks.ts'
+
+const engineExecutorsInput = once(() => z.strictObject({}))
+
+const engineExecutorsOutput = once(() =>
+  z.object({
+    executors: z.array(
+      z.object({
+        name: z.string(),
+        /** JSON Schema of the input; null for an executor that accepts any input, or whose schema has no JSON form. */
+        inputSchema: z.record(z.string(), z.unknown()).nullable(),
+      }),
+    ),
+  }),
+)
 
 /** Separate from engine:status, which clients read every few seconds. */
 export function engineExecutors(host: AbilityHost) {
@@ -11,16 +26,8 @@ export function engineExecutors(host: AbilityHost) {
     id: 'engine:executors',
     access: 'read',
     description: 'Lists the executors of this engine, with the JSON Schema of the input that each accepts.',
-    input: z.strictObject({}),
-    output: z.object({
-      executors: z.array(
-        z.object({
-          name: z.string(),
-          /** JSON Schema of the input; null for an executor that accepts any input, or whose schema has no JSON form. */
-          inputSchema: z.record(z.string(), z.unknown()).nullable(),
-        }),
-      ),
-    }),
+    input: engineExecutorsInput(),
+    output: engineExecutorsOutput(),
     models: false,
     handle: (_input, { caller }) => {
       refuseTasks(caller, 'engine:executors')

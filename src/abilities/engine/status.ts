@@ -2,11 +2,31 @@
 import { z } from 'zod'
 import { engineStatusShape } from '../../api/views.ts'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import type { TaskStatus } from '../../entities/task.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { refuseTasks } from '../own-tasks.ts'
 
 const limitsSchema = z.record(z.string(), z.int())
+
+const engineStatusInput = once(() => z.strictObject({}))
+
+const engineStatusOutput = once(() =>
+  z.object({
+    instanceId: z.string(),
+    /** Epoch milliseconds. */
+    at: z.number(),
+    /** Position of the feed up to which the counts are current. */
+    seq: z.int(),
+    ...engineStatusShape,
+    limits: z.object({
+      engine: z.object({ maxConcurrent: z.int(), limits: limitsSchema }),
+      shared: z.object({ maxConcurrent: z.int().nullable(), limits: limitsSchema }),
+    }),
+    /** Names of this engine's executors. */
+    executors: z.array(z.string()),
+  }),
+)
 
 /** Counts cover all tasks of the ledger; slots and runs are those of this engine. */
 export function engineStatus(host: AbilityHost) {
@@ -15,21 +35,8 @@ export function engineStatus(host: AbilityHost) {
     access: 'read',
     description:
       'Returns the state of the engine: tasks by status, slots, queued and running tasks, limits, executors.',
-    input: z.strictObject({}),
-    output: z.object({
-      instanceId: z.string(),
-      /** Epoch milliseconds. */
-      at: z.number(),
-      /** Position of the feed up to which the counts are current. */
-      seq: z.int(),
-      ...engineStatusShape,
-      limits: z.object({
-        engine: z.object({ maxConcurrent: z.int(), limits: limitsSchema }),
-        shared: z.object({ maxConcurrent: z.int().nullable(), limits: limitsSchema }),
-      }),
-      /** Names of this engine's executors. */
-      executors: z.array(z.string()),
-    }),
+    input: engineStatusInput(),
+    output: engineStatusOutput(),
     models: false,
     handle: async (_input, { caller }) => {
       refuseTasks(caller, 'engine:status')

@@ -25,6 +25,16 @@ const inputSchema = once(() =>
     }),
 )
 
+const eventListOutput = once(() =>
+  z.object({
+    events: z.array(eventSchema),
+    /** Position for the next page in the same direction; null on the last. */
+    next: positionSchema().nullable(),
+    /** End of the feed at the time of the read. */
+    seq: positionSchema(),
+  }),
+)
+
 /** @throws ErrandError CURSOR_TOO_OLD if events after `after` have been removed from the ledger. */
 export function eventList(host: AbilityHost) {
   return defineAbility({
@@ -32,13 +42,7 @@ export function eventList(host: AbilityHost) {
     access: 'read',
     description: 'Lists durable events page by page: type, task, time and writer.',
     input: inputSchema(),
-    output: z.object({
-      events: z.array(eventSchema),
-      /** Position for the next page in the same direction; null on the last. */
-      next: positionSchema().nullable(),
-      /** End of the feed at the time of the read. */
-      seq: positionSchema(),
-    }),
+    output: eventListOutput(),
     models: false,
     scope: ({ taskId }) => idsIn(taskId),
     handle: ({ taskId, after = 0, before, limit }, { caller }) => {

@@ -1,10 +1,13 @@
 // event:pages: the events of event:feed in batches, for clients that forward thousands a second.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import { eventSchema } from '../../entities/event.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { idsIn } from '../own-tasks.ts'
 import { followFeed, followInputSchema } from './follow-feed.ts'
+
+const eventPagesOutput = once(() => z.object({ events: z.array(eventSchema).min(1) }))
 
 /** Events that are available at once form one chunk. Does not end by itself. @throws ErrandError CURSOR_TOO_OLD; ENGINE_CLOSED { after } */
 export function eventPages(host: AbilityHost) {
@@ -13,7 +16,7 @@ export function eventPages(host: AbilityHost) {
     access: 'read',
     description: 'Streams the durable events of all tasks, or of one, in pages.',
     input: followInputSchema(),
-    output: z.object({ events: z.array(eventSchema).min(1) }),
+    output: eventPagesOutput(),
     models: false,
     scope: ({ taskId }) => idsIn(taskId),
     async *stream(input, context) {

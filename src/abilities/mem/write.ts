@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
 import { archiveBranch, archiveSchema, archiveTask } from '../../memory/archive.ts'
 import {
   consolidate,
@@ -19,6 +20,10 @@ import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../key-case.ts'
 import { idsIn } from '../own-tasks.ts'
 
+const memObserveInput = once(() => eitherCase(observeSchema()))
+
+const memObserveOutput = once(() => z.object({ observationId: z.string() }))
+
 /**
  * BRANCH_CLOSED for an archived branch, NOT_FOUND for an unknown one. With `memory.consolidateEvery` it may trigger a consolidation of the
  * session.
@@ -28,8 +33,8 @@ export function memObserve(host: AbilityHost) {
     id: 'mem:observe',
     access: 'create',
     description: 'Stores an observation in memory: an insight, a decision, a discovery, the use of a tool, an error.',
-    input: eitherCase(observeSchema()),
-    output: z.object({ observationId: z.string() }),
+    input: memObserveInput(),
+    output: memObserveOutput(),
     // The identity of the call makes a repetition a no-op.
     onInterrupt: 'rerun',
     handle: ({ sessionId, ...given }, { caller, identity }) =>
@@ -46,19 +51,25 @@ function requireSession(sessionId: string | undefined, { taskId }: Caller): stri
   })
 }
 
+const memRememberInput = once(() => eitherCase(rememberSchema()))
+
+const memRememberOutput = once(() => z.object({ factId: z.string() }))
+
 /** The fact is not compared with others here; the next consolidation at the agent's level merges duplicates. */
 export function memRemember(host: AbilityHost) {
   return defineAbility({
     id: 'mem:remember',
     access: 'create',
     description: 'Stores a fact in memory.',
-    input: eitherCase(rememberSchema()),
-    output: z.object({ factId: z.string() }),
+    input: memRememberInput(),
+    output: memRememberOutput(),
     // The identity of the call makes a repetition a no-op.
     onInterrupt: 'rerun',
     handle: (given, { caller, identity }) => remember(host, caller, { ...given, identity }),
   })
 }
+
+const memConsolidateInput = once(() => eitherCase(consolidateSchema()))
 
 /** A second run changes nothing. INVALID_INPUT if an input that the level requires is missing; NOT_FOUND for unknown ids. */
 export function memConsolidate(host: AbilityHost) {
@@ -66,7 +77,7 @@ export function memConsolidate(host: AbilityHost) {
     id: 'mem:consolidate',
     access: 'control',
     description: 'Consolidates the memory of a session, an agent, a task, or all tasks of a project.',
-    input: eitherCase(consolidateSchema()),
+    input: memConsolidateInput(),
     output: consolidateOutcomeSchema(),
     handle({ sessionId, ...request }, { caller }) {
       const session = sessionId ?? (request.level === 'session' ? caller.taskId : undefined)
@@ -75,18 +86,22 @@ export function memConsolidate(host: AbilityHost) {
   })
 }
 
+const memMergeInput = once(() => eitherCase(mergeSchema()))
+
 /** Observations of the branch that are not consolidated yet become facts first. Facts that were merged before are not merged again. */
 export function memMerge(host: AbilityHost) {
   return defineAbility({
     id: 'mem:merge',
     access: 'control',
     description: 'Merges a memory branch into one above it: facts known there gain confidence, the others are copied.',
-    input: eitherCase(mergeSchema()),
+    input: memMergeInput(),
     output: mergeOutcomeSchema(),
     models: false,
     handle: (request, { caller }) => merge(host, caller, request),
   })
 }
+
+const memSaveOutput = once(() => z.object({ factId: z.string() }))
 
 /** Stores one fact of the category `episode` per task; a second call updates it. Your own ability under this id replaces it. */
 export function memSave(host: AbilityHost) {
@@ -95,12 +110,21 @@ export function memSave(host: AbilityHost) {
     access: 'control',
     description: 'Stores in memory what a task was about and its outcome.',
     input: saveSchema(),
-    output: z.object({ factId: z.string() }),
+    output: memSaveOutput(),
     models: false,
     scope: ({ task }) => [task.id],
     handle: async (request, { caller }) => saveEpisode(await reconcilerHost(host, caller), caller, request),
   })
 }
+
+const memArchiveInput = once(() => eitherCase(archiveSchema()))
+
+const memArchiveOutput = once(() =>
+  z.object({
+    observations: z.int().min(0).describe('Number of new observations.'),
+    branches: z.array(z.string()).describe('Branches that were closed.'),
+  }),
+)
 
 /**
  * Archiving a task twice adds nothing. `main` cannot be archived. A closed branch stays readable and accepts no writes. Your own ability
@@ -111,11 +135,8 @@ export function memArchive(host: AbilityHost) {
     id: 'mem:archive',
     access: 'control',
     description: 'Stores the conversation of a task as observations, or closes a memory branch and those below it.',
-    input: eitherCase(archiveSchema()),
-    output: z.object({
-      observations: z.int().min(0).describe('Number of new observations.'),
-      branches: z.array(z.string()).describe('Branches that were closed.'),
-    }),
+    input: memArchiveInput(),
+    output: memArchiveOutput(),
     models: false,
     scope: ({ taskId }) => idsIn(taskId),
     async handle({ taskId, branch, context = [] }, { caller }) {

@@ -26,13 +26,15 @@ const addSchema = once(() =>
   }),
 )
 
+const objectiveAddInput = once(() => eitherCase(addSchema()))
+
 /** New objectives continue the numbering and start as todo. */
 function objectiveAdd(host: AbilityHost) {
   return defineAbility({
     id: 'objective:add',
     access: 'control',
     description: 'Adds objectives to a task.',
-    input: eitherCase(addSchema()),
+    input: objectiveAddInput(),
     output: objectivesSchema(),
     scope: ({ taskId }) => [taskId],
     handle: async (input, { caller }) => ({ objectives: await appendObjectives(host, caller, input) }),
@@ -52,13 +54,15 @@ const updateSchema = once(() =>
   }),
 )
 
+const objectiveUpdateInput = once(() => eitherCase(updateSchema(), objectiveAliases))
+
 /** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the step itself. */
 function objectiveUpdate(host: AbilityHost) {
   return defineAbility({
     id: 'objective:update',
     access: 'control',
     description: 'Updates an objective of a task: its status (todo, active, done or blocked), agent and notes.',
-    input: eitherCase(updateSchema(), objectiveAliases),
+    input: objectiveUpdateInput(),
     output: objectivesSchema(),
     // A repetition changes nothing.
     onInterrupt: 'rerun',
@@ -73,14 +77,18 @@ const logSchema = once(() =>
   }),
 )
 
+const objectiveLogInput = once(() => eitherCase(logSchema(), objectiveAliases))
+
+const objectiveLogOutput = once(() => z.object({ changes: z.array(objectiveChangeSchema) }))
+
 /** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the read itself. */
 function objectiveLog(host: AbilityHost) {
   return defineAbility({
     id: 'objective:log',
     access: 'read',
     description: 'Lists the changes of the objectives of a task, oldest first: time, agent, previous and new status.',
-    input: eitherCase(logSchema(), objectiveAliases),
-    output: z.object({ changes: z.array(objectiveChangeSchema) }),
+    input: objectiveLogInput(),
+    output: objectiveLogOutput(),
     handle: async (input, { caller }) => ({ changes: await logOf(host, caller, input) }),
   })
 }

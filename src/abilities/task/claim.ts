@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { claimOptionsSchema } from '../../api/options.ts'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import type { Task } from '../../entities/task.ts'
 import { claim } from '../../steps/claim.ts'
 import { claimSearching } from '../../steps/claim-search.ts'
@@ -16,23 +17,29 @@ import { taskIdSchema } from './task-input.ts'
 
 const { owner, leaseMs, parentId, role } = claimOptionsSchema().shape
 
+const taskClaimInput = once(() =>
+  z.strictObject({
+    taskId: taskIdSchema.optional().describe('Default: the best claimable task, by priority, then age.'),
+    owner: owner
+      .optional()
+      .describe('Name of the claimant. Replaced by the name of the caller where the surface identifies one.'),
+    leaseMs: leaseMs.describe('Time without a heartbeat after which others may claim the task. Default: unlimited.'),
+    parentId,
+    role,
+    tags: z.array(z.string()).max(100).optional(),
+  }),
+)
+
+const taskClaimOutput = once(() => z.object({ task: wholeTaskSchema().nullable() }))
+
 /** `task` is null if there is nothing to claim. With a lease every write must pass the `fence` of the answer. */
 export function taskClaim(host: AbilityHost) {
   return defineAbility({
     id: 'task:claim',
     access: 'control',
     description: 'Claims a task without an executor, to work on it from outside: a given one, or the best available.',
-    input: z.strictObject({
-      taskId: taskIdSchema.optional().describe('Default: the best claimable task, by priority, then age.'),
-      owner: owner
-        .optional()
-        .describe('Name of the claimant. Replaced by the name of the caller where the surface identifies one.'),
-      leaseMs: leaseMs.describe('Time without a heartbeat after which others may claim the task. Default: unlimited.'),
-      parentId,
-      role,
-      tags: z.array(z.string()).max(100).optional(),
-    }),
-    output: z.object({ task: wholeTaskSchema().nullable() }),
+    input: taskClaimInput(),
+    output: taskClaimOutput(),
     models: false,
     scope: ({ taskId, parentId: parent }) => idsIn(taskId, parent),
     handle: async ({ taskId = null, owner, ...options }, { caller }) => ({

@@ -33,6 +33,26 @@ const inputSchema = once(() =>
     }),
 )
 
+const taskCompleteInput = once(() =>
+  eitherCase(inputSchema(), {
+    resultSummary: 'summary',
+    mergeToParent: 'merge',
+    archiveBranches: 'archive',
+  }),
+)
+
+const taskCompleteOutput = once(() =>
+  z.object({
+    taskId: z.string(),
+    status: z.enum(taskStatuses),
+    /** Null if nothing was merged. */
+    merge: mergeOutcomeSchema().nullable(),
+    /** Ids of the durable facts. */
+    durable: z.array(z.string()),
+    ephemeral: z.int().min(0),
+  }),
+)
+
 /** A caller with a task may complete tasks below it, but not itself: its run would end in the middle of the call. */
 export function taskComplete(host: AbilityHost) {
   return defineAbility({
@@ -40,20 +60,8 @@ export function taskComplete(host: AbilityHost) {
     access: 'control',
     description:
       'Completes a task that a team has worked on. Its facts are evaluated, and durable ones are merged into the branch above.',
-    input: eitherCase(inputSchema(), {
-      resultSummary: 'summary',
-      mergeToParent: 'merge',
-      archiveBranches: 'archive',
-    }),
-    output: z.object({
-      taskId: z.string(),
-      status: z.enum(taskStatuses),
-      /** Null if nothing was merged. */
-      merge: mergeOutcomeSchema().nullable(),
-      /** Ids of the durable facts. */
-      durable: z.array(z.string()),
-      ephemeral: z.int().min(0),
-    }),
+    input: taskCompleteInput(),
+    output: taskCompleteOutput(),
     scope: ({ taskId }) => [taskId],
     handle({ owner, fence, ...request }, { caller }) {
       const by = nameOf(caller, owner)

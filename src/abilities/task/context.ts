@@ -19,6 +19,8 @@ const inputSchema = once(() =>
   }),
 )
 
+const taskContextInput = once(() => eitherCase(inputSchema()))
+
 /** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the read itself. */
 export function taskContext(host: AbilityHost) {
   return defineAbility({
@@ -26,7 +28,7 @@ export function taskContext(host: AbilityHost) {
     access: 'read',
     description:
       'Returns the context of a task for a new agent: objectives, past and current agents, key facts, progress.',
-    input: eitherCase(inputSchema()),
+    input: taskContextInput(),
     /** With format json all fields but `text`; with format text only `text`. */
     output: teamContextSchema().partial().extend({ text: z.string().optional() }),
     onInterrupt: 'rerun',

@@ -38,6 +38,19 @@ type CreateInput = z.output<ReturnType<typeof inputSchema>>
 
 const aliases = { parentTaskId: 'parentId' }
 
+const taskCreateInput = once(() => eitherCase(inputSchema(), aliases))
+
+const taskCreateModelInput = once(() => eitherCase(z.strictObject(fieldsFor('models')), aliases))
+
+const taskCreateOutput = once(() =>
+  z.object({
+    taskId: z.string(),
+    /** Memory branch of the task; null if it has none. */
+    branch: z.string().nullable(),
+    task: taskRowSchema(),
+  }),
+)
+
 /**
  * Resolves as soon as the task is stored. The same `key` returns the first task; so does a repetition of a call with the same identity.
  * A caller with a task creates subtasks of it.
@@ -48,14 +61,9 @@ export function taskCreate(host: AbilityHost) {
     access: 'create',
     description:
       'Creates a task or a tree of tasks: for an agent with a goal, for an executor, or to be claimed or joined.',
-    input: eitherCase(inputSchema(), aliases),
-    modelInput: eitherCase(z.strictObject(fieldsFor('models')), aliases),
-    output: z.object({
-      taskId: z.string(),
-      /** Memory branch of the task; null if it has none. */
-      branch: z.string().nullable(),
-      task: taskRowSchema(),
-    }),
+    input: taskCreateInput(),
+    modelInput: taskCreateModelInput(),
+    output: taskCreateOutput(),
     onInterrupt: 'rerun',
     scope: ({ parentId: parent, blockedBy = [] }) => [...idsIn(parent), ...blockedBy],
     creationIn,

@@ -2,12 +2,17 @@
 import { z } from 'zod'
 import { deleteOptionsSchema } from '../../api/options.ts'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import { deleteTask } from '../../steps/delete.ts'
 import { guardDeletion } from '../../steps/right-to-answer.ts'
 import { requestedBy } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { applyTo } from './task-change.ts'
 import { verbShape } from './task-input.ts'
+
+const taskDeleteInput = once(() => z.strictObject({ ...verbShape, children: deleteOptionsSchema().shape.children }))
+
+const taskDeleteOutput = once(() => z.object({ deleted: z.boolean() }))
 
 /** Returns false for a task that does not exist. */
 export function taskDelete(host: AbilityHost) {
@@ -16,8 +21,8 @@ export function taskDelete(host: AbilityHost) {
     access: 'control',
     description:
       'Deletes a task. Its subtasks become root tasks (promote), are deleted too (cascade), or prevent the deletion (refuse).',
-    input: z.strictObject({ ...verbShape, children: deleteOptionsSchema().shape.children }),
-    output: z.object({ deleted: z.boolean() }),
+    input: taskDeleteInput(),
+    output: taskDeleteOutput(),
     models: false,
     scope: ({ taskId }) => [taskId],
     handle: async ({ children, ...subject }, { caller }) => {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { type Caller, isModel } from '../../bus/caller.ts'
 import { briefError } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
 import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { dependenciesOf } from '../../steps/explain.ts'
@@ -18,26 +19,32 @@ import { taskIdSchema } from './task-input.ts'
 /** Limit for the dependents shown; there may be as many as there are tasks. */
 const maxDependents = 1_000
 
+const taskGetInput = once(() => z.strictObject({ taskId: taskIdSchema }))
+
+const taskGetOutput = once(() =>
+  z.object({
+    task: wholeTaskSchema()
+      .partial({ fence: true, leaseUntil: true, key: true, input: true })
+      .extend({ error: thrownErrorSchema().nullable() }),
+    /** Memory branch that the task's team shares; null if it has none. */
+    branch: z.string().nullable(),
+    /** The blockers that were set, satisfied or not, in order. */
+    dependencies: z.array(taskRowSchema()),
+    /** Open tasks that this one blocks: at most 1,000. */
+    dependents: z.array(taskRowSchema()),
+    /** End of the feed at the time of the read. */
+    seq: z.int(),
+  }),
+)
+
 /** NOT_FOUND for an unknown id. A caller with a task only sees neighbours within its own subtree. */
 export function taskGet(host: AbilityHost) {
   return defineAbility({
     id: 'task:get',
     access: 'read',
     description: 'Returns one task with all its fields, its blockers and its dependents.',
-    input: z.strictObject({ taskId: taskIdSchema }),
-    output: z.object({
-      task: wholeTaskSchema()
-        .partial({ fence: true, leaseUntil: true, key: true, input: true })
-        .extend({ error: thrownErrorSchema().nullable() }),
-      /** Memory branch that the task's team shares; null if it has none. */
-      branch: z.string().nullable(),
-      /** The blockers that were set, satisfied or not, in order. */
-      dependencies: z.array(taskRowSchema()),
-      /** Open tasks that this one blocks: at most 1,000. */
-      dependents: z.array(taskRowSchema()),
-      /** End of the feed at the time of the read. */
-      seq: z.int(),
-    }),
+    input: taskGetInput(),
+    output: taskGetOutput(),
     scope: ({ taskId }) => [taskId],
     handle: ({ taskId }, { caller }) =>
       host.read(function* (tx) {

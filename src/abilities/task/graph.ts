@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { TaskGraph } from '../../api/views.ts'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import { graphOf } from '../../steps/graph.ts'
 import { viewsOf } from '../../steps/views.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -10,16 +11,24 @@ import { wholeTaskSchema } from '../views/whole-task.ts'
 import type { ChangeContext } from './task-change.ts'
 import { taskIdSchema } from './task-input.ts'
 
+const taskGraphInput = once(() =>
+  z.strictObject({ parentId: taskIdSchema.optional().describe('Only tasks below this task.') }),
+)
+
+const taskGraphOutput = once(() =>
+  z.object({
+    order: z.array(wholeTaskSchema()),
+    critical: z.array(z.object({ taskId: z.string(), holdsUp: z.int() })),
+  }),
+)
+
 export function taskGraph(host: AbilityHost) {
   return defineAbility({
     id: 'task:graph',
     access: 'read',
     description: 'Returns the open tasks in an order in which they can be done, and those that block the most others.',
-    input: z.strictObject({ parentId: taskIdSchema.optional().describe('Only tasks below this task.') }),
-    output: z.object({
-      order: z.array(wholeTaskSchema()),
-      critical: z.array(z.object({ taskId: z.string(), holdsUp: z.int() })),
-    }),
+    input: taskGraphInput(),
+    output: taskGraphOutput(),
     models: false,
     scope: ({ parentId }) => idsIn(parentId),
     handle: ({ parentId }, { caller }) => readGraph({ host, caller }, parentId),

@@ -57,6 +57,18 @@ function namedIn({ parentId, ids = [] }: ListInput): string[] {
   return [...idsIn(parentId ?? undefined), ...ids]
 }
 
+const taskListInput = once(() => eitherCase(inputSchema(), { taskType: 'type' }))
+
+const taskListOutput = once(() =>
+  z.object({
+    tasks: z.array(taskRowSchema()),
+    total: z.int().nullable(),
+    /** Position for the next page; null on the last. */
+    next: positionSchema().nullable(),
+    seq: positionSchema(),
+  }),
+)
+
 /**
  * `total` counts all current matches; null with `at`. `seq` is the end of the feed at the time of the read: later events are not included.
  */
@@ -65,15 +77,9 @@ export function taskList(host: AbilityHost) {
     id: 'task:list',
     access: 'read',
     description: 'Lists tasks as rows, oldest first, page by page: as of now, or as of a position of the feed.',
-    input: eitherCase(inputSchema(), { taskType: 'type' }),
+    input: taskListInput(),
     modelInput: modelInputSchema(),
-    output: z.object({
-      tasks: z.array(taskRowSchema()),
-      total: z.int().nullable(),
-      /** Position for the next page; null on the last. */
-      next: positionSchema().nullable(),
-      seq: positionSchema(),
-    }),
+    output: taskListOutput(),
     scope: namedIn,
     handle: (input, { caller }) =>
       host.read(function* (tx) {

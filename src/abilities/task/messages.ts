@@ -1,11 +1,31 @@
 // task:messages: the conversation of a task, oldest first, page by page.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import { loadTask } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { requireOwn } from '../own-tasks.ts'
 import { ledgerMessageSchema, toLedgerMessage } from '../views/message-view.ts'
 import { defaultLimit, limitSchema, taskIdSchema } from './task-input.ts'
+
+const taskMessagesInput = once(() =>
+  z.strictObject({
+    taskId: taskIdSchema,
+    after: z
+      .int()
+      .min(0)
+      .default(0)
+      .describe('Return messages after this position: the `next` of an earlier answer. Default 0, the beginning.'),
+    limit: limitSchema.default(defaultLimit),
+  }),
+)
+
+const taskMessagesOutput = once(() =>
+  z.object({
+    messages: z.array(ledgerMessageSchema()),
+    next: z.number().describe('Position of the last returned message; `after` if there is none.'),
+  }),
+)
 
 /** To read each message once, pass the `next` of an answer as `after` of the following call. NOT_FOUND for an unknown id. */
 export function taskMessages(host: AbilityHost) {
@@ -13,19 +33,8 @@ export function taskMessages(host: AbilityHost) {
     id: 'task:messages',
     access: 'read',
     description: 'Returns the messages of a conversation, oldest first.',
-    input: z.strictObject({
-      taskId: taskIdSchema,
-      after: z
-        .int()
-        .min(0)
-        .default(0)
-        .describe('Return messages after this position: the `next` of an earlier answer. Default 0, the beginning.'),
-      limit: limitSchema.default(defaultLimit),
-    }),
-    output: z.object({
-      messages: z.array(ledgerMessageSchema()),
-      next: z.number().describe('Position of the last returned message; `after` if there is none.'),
-    }),
+    input: taskMessagesInput(),
+    output: taskMessagesOutput(),
     scope: ({ taskId }) => [taskId],
     handle: ({ taskId, after, limit }, { caller }) =>
       host.read(function* (tx) {

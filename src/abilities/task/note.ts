@@ -2,10 +2,15 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { checkText } from '../../core/json.ts'
+import { once } from '../../core/once.ts'
 import { saveMessage } from '../../steps/save-message.ts'
 import { requestedBy } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { taskIdSchema } from './task-input.ts'
+
+const taskNoteInput = once(() => z.strictObject({ taskId: taskIdSchema, text: z.string().min(1) }))
+
+const taskNoteOutput = once(() => z.object({ messageId: z.string() }))
 
 /** A model of the engine that works on the task does not read notes, because it did not write them. */
 export function taskNote(host: AbilityHost) {
@@ -13,8 +18,8 @@ export function taskNote(host: AbilityHost) {
     id: 'task:note',
     access: 'control',
     description: 'Adds a note to the conversation of a task.',
-    input: z.strictObject({ taskId: taskIdSchema, text: z.string().min(1) }),
-    output: z.object({ messageId: z.string() }),
+    input: taskNoteInput(),
+    output: taskNoteOutput(),
     models: false,
     scope: ({ taskId }) => [taskId],
     async handle({ taskId, text }, { caller }) {

@@ -66,13 +66,15 @@ const watchedSchema = once(() =>
   ]),
 )
 
+const taskStreamInput = once(() => z.strictObject({ taskId: taskIdSchema, after: positionSchema().default(0) }))
+
 /** The items of `engine.stream`. Ends with the task; for a task that has ended it replays everything and ends. */
 export function taskStream(host: AbilityHost) {
   return defineAbility({
     id: 'task:stream',
     access: 'read',
     description: 'Streams the statuses, text, messages, calls, questions and progress of a task until it ends.',
-    input: z.strictObject({ taskId: taskIdSchema, after: positionSchema().default(0) }),
+    input: taskStreamInput(),
     output: watchedSchema(),
     models: false,
     scope: ({ taskId }) => [taskId],

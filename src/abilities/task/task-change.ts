@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
+import { once } from '../../core/once.ts'
 import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { Step } from '../../ledger/ledger.ts'
 import type { ClaimToken } from '../../machines/ownership.ts'
@@ -58,12 +59,13 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
     return context.host.view(subjectOf(given).taskId)
   }
 
+  const input = once(() => z.strictObject({ ...verbShape, ...definition.input() }) as unknown as InputSchema<S>)
   const ability = (host: AbilityHost) =>
     defineAbility({
       id,
       access: 'control',
       description,
-      input: z.strictObject({ ...verbShape, ...definition.input() }) as unknown as InputSchema<S>,
+      input: input(),
       output: taskStateSchema,
       models,
       scope: (given) => [subjectOf(given).taskId, ...others(given as Input<S>)],

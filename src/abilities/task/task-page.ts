@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { GivenBy } from '../../bus/json-schema.ts'
+import { once } from '../../core/once.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { loadTask } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -21,6 +22,14 @@ interface PageDefinition<Id extends string, O extends z.ZodObject, Row> {
   toOutput(rows: Row[], next: number | null): GivenBy<O>
 }
 
+const inputSchema = once(() =>
+  z.strictObject({
+    taskId: taskIdSchema,
+    after: positionSchema().default(0).describe('The `next` of the previous page. Default: from the beginning.'),
+    limit: z.int().min(1).max(1_000).default(defaultLimit),
+  }),
+)
+
 /** Not offered to models, which have `task:get` and `task:messages`. NOT_FOUND for an unknown id. */
 export function taskPage<const Id extends string, O extends z.ZodObject, Row>({
   id,
@@ -35,11 +44,7 @@ export function taskPage<const Id extends string, O extends z.ZodObject, Row>({
       id,
       access: 'read',
       description,
-      input: z.strictObject({
-        taskId: taskIdSchema,
-        after: positionSchema().default(0).describe('The `next` of the previous page. Default: from the beginning.'),
-        limit: z.int().min(1).max(1_000).default(defaultLimit),
-      }),
+      input: inputSchema(),
       output,
       models: false,
       scope: ({ taskId }) => [taskId],

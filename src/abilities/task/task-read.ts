@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { GivenBy } from '../../bus/json-schema.ts'
+import { once } from '../../core/once.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { loadTask } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -16,6 +17,8 @@ interface ReadDefinition<Id extends string, O extends z.ZodObject, R> {
   /** The task exists, and the caller may read it. */
   read(tx: Reads, taskId: string, host: AbilityHost): Op<R>
 }
+
+const inputSchema = once(() => z.strictObject({ taskId: taskIdSchema }))
 
 /** Not offered to models, which have `task:get` and `task:messages`. NOT_FOUND for an unknown id. */
 export function taskRead<const Id extends string, O extends z.ZodObject, R extends GivenBy<O>>(
@@ -35,7 +38,7 @@ export function taskRead<const Id extends string, O extends z.ZodObject, R exten
       id,
       access: 'read',
       description,
-      input: z.strictObject({ taskId: taskIdSchema }),
+      input: inputSchema(),
       output,
       models: false,
       scope: ({ taskId }) => [taskId],

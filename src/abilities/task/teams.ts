@@ -19,14 +19,18 @@ const inputSchema = once(() =>
   }),
 )
 
+const taskTeamsInput = once(() => eitherCase(inputSchema(), { taskType: 'type' }))
+
+const taskTeamsOutput = once(() => z.object({ tasks: z.array(teamTaskSchema()) }))
+
 /** Spans all tasks, so it is reserved for people and programs. */
 export function taskTeams(host: AbilityHost) {
   return defineAbility({
     id: 'task:teams',
     access: 'read',
     description: 'Lists the tasks with teams, latest first, optionally by status and type of work.',
-    input: eitherCase(inputSchema(), { taskType: 'type' }),
-    output: z.object({ tasks: z.array(teamTaskSchema()) }),
+    input: taskTeamsInput(),
+    output: taskTeamsOutput(),
     models: false,
     async handle({ status, ...query }, { caller }) {
       refuseTasks(caller, 'task:teams')

@@ -26,6 +26,8 @@ const awaitedTaskSchema = once(() =>
   }),
 )
 
+const taskWaitOutput = once(() => z.object({ tasks: z.array(awaitedTaskSchema()) }))
+
 /** In the order of `taskIds`. @throws ErrandError NOT_FOUND; TIMEOUT; the reason of an aborted signal. */
 export function taskWait(host: AbilityHost) {
   return defineAbility({
@@ -33,7 +35,7 @@ export function taskWait(host: AbilityHost) {
     access: 'read',
     description: 'Waits until the given tasks have ended, and returns their outcomes.',
     input: inputSchema(),
-    output: z.object({ tasks: z.array(awaitedTaskSchema()) }),
+    output: taskWaitOutput(),
     scope: ({ taskIds }) => taskIds,
     // Waiting twice has no effect.
     onInterrupt: 'rerun',

@@ -1,9 +1,31 @@
 // task:types: statistics of tasks by type of work. Not named `types.ts`, which would suggest TypeScript types.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
 import { reportTypes } from '../../team/teams.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { refuseTasks } from '../own-tasks.ts'
+
+const taskTypesInput = once(() => z.strictObject({}))
+
+const taskTypesOutput = once(() =>
+  z.object({
+    types: z.array(
+      z.object({
+        /** Null: tasks without a type. */
+        type: z.string().nullable(),
+        total: z.int(),
+        completed: z.int(),
+        /** Failed or canceled. */
+        failed: z.int(),
+        /** Completed among those that have ended, 0 to 1; null if none has. */
+        successRate: z.number().nullable(),
+        /** Milliseconds from creation to completion; null if none was completed. */
+        meanDurationMs: z.number().nullable(),
+      }),
+    ),
+  }),
+)
 
 /** Spans all tasks, so it is reserved for people and programs. */
 export function taskTypes(host: AbilityHost) {
@@ -11,23 +33,8 @@ export function taskTypes(host: AbilityHost) {
     id: 'task:types',
     access: 'read',
     description: 'Returns the number, success rate and mean duration of team tasks by type of work.',
-    input: z.strictObject({}),
-    output: z.object({
-      types: z.array(
-        z.object({
-          /** Null: tasks without a type. */
-          type: z.string().nullable(),
-          total: z.int(),
-          completed: z.int(),
-          /** Failed or canceled. */
-          failed: z.int(),
-          /** Completed among those that have ended, 0 to 1; null if none has. */
-          successRate: z.number().nullable(),
-          /** Milliseconds from creation to completion; null if none was completed. */
-          meanDurationMs: z.number().nullable(),
-        }),
-      ),
-    }),
+    input: taskTypesInput(),
+    output: taskTypesOutput(),
     models: false,
     async handle(_input, { caller }) {
       refuseTasks(caller, 'task:types')
