@@ -231,9 +231,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     const client = await server
     await client.query(`create schema version_${version}`)
     await client.query(`set search_path to version_${version}`)
-    for (let step = 1; step <= version; step++) {
-      for (const text of stepTo(postgresDialect, step)) await client.query(text)
-    }
+    for (let step = 1; step <= version; step++) await client.exec(stepTo(postgresDialect, step).join(';\n'))
     await client.query(notifying(version))
     await client.query('create table ledger_version (version bigint not null)')
     await client.query(`insert into ledger_version (version) values (${version})`)
