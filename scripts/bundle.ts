@@ -67,7 +67,7 @@ const inputOf = (entries: Readonly<Record<string, string>>) =>
  * Writes other characters than those of ASCII as escapes, which only stand in texts and patterns: Node reads, hashes and keeps a module of
  * plain ASCII in half the time. A position to the right of an escape, in the same line, is off by some columns in the map.
  */
-const escapeNonAscii: Plugin = {
+export const escapeNonAscii: Plugin = {
   name: 'escape-non-ascii',
   generateBundle(_options, bundle) {
     for (const chunk of Object.values(bundle)) {

@@ -4,7 +4,7 @@
 import { dirname, isAbsolute, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
-import { bundling } from './bundle.ts'
+import { bundling, escapeNonAscii } from './bundle.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -60,11 +60,18 @@ export async function bundleTestPrograms(): Promise<void> {
     // Packages too, for the same reason: read as files, they are a third of what is left. These have files beside their code.
     external: /^(?:better-sqlite3|pg|@electric-sql\/pglite|playwright-core)(?:\/|$)/,
     input: Object.fromEntries(testPrograms.map((name) => [name, join(root, 'test', `${name}.ts`)])),
-    plugins: [keepPlaces],
+    plugins: [keepPlaces, escapeNonAscii],
     // Every module of a program is evaluated, as without the bundle.
     treeshake: { moduleSideEffects: true },
   })
-  await build.write({ dir: programsFolder, entryFileNames: '[name].mjs', chunkFileNames: 'chunks/[name].mjs' })
+  await build.write({
+    dir: programsFolder,
+    entryFileNames: '[name].mjs',
+    chunkFileNames: 'chunks/[name].mjs',
+    // To find and read each file costs a start more than the code in it that is not used. A module of ours or of a package does nothing
+    // but define; those of tests may act, and stay with the programs that import them.
+    codeSplitting: { groups: [{ name: 'shared', test: /\/(?:src|node_modules)\//, minShareCount: 6 }] },
+  })
   await build.close()
 }
 
