@@ -1,5 +1,5 @@
 // The composition root: parses the options, opens the ledger, and connects the parts of the engine.
-import { type AbilityHost, openHost } from './abilities/ability-host.ts'
+import type { AbilityHost } from './abilities/ability-host.ts'
 import { hasUserAbility, registerAbilities } from './abilities/register-abilities.ts'
 import { followPages } from './actors/event-stream.ts'
 import { Lifecycle } from './actors/lifecycle.ts'
@@ -210,6 +210,26 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     unregister()
     await life?.close()
     throw unwritable(error)
+  }
+}
+
+/** The host of an open engine. Steps are queued in the order of their calls. */
+function openHost(host: AbilityHost, life: Lifecycle): AbilityHost {
+  return {
+    ...host,
+    async step(step) {
+      life.requireOpen()
+      return life.ledger.step(step)
+    },
+    async create(step, trees) {
+      life.requireOpen()
+      const creation = life.ledger.step(step)
+      life.supervisor.admitWithCreation(creation, trees)
+      return creation
+    },
+    read: (query) => life.read(query),
+    view: (taskId) => life.ledger.read((tx) => viewOf(tx, taskId)),
+    views: (records) => life.views(records),
   }
 }
 

@@ -2,7 +2,6 @@
 // task and the tasks below it.
 
 import type { z } from 'zod'
-import type { Lifecycle } from '../actors/lifecycle.ts'
 import type { RunnableTasks } from '../api/executor.ts'
 import type { Caller } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
@@ -15,7 +14,6 @@ import type { MemoryHost } from '../memory/memory-host.ts'
 import type { EmbeddingModelLike } from '../models/embedding-model.ts'
 import type { ModelRegistry } from '../models/model-registry.ts'
 import type { PlansRoot } from '../plans/plans-root.ts'
-import { viewOf } from '../steps/views.ts'
 
 export interface AbilityHost extends MemoryHost {
   readonly models: ModelRegistry
@@ -59,24 +57,4 @@ export interface AbilityHost extends MemoryHost {
   offersModel(name: string): boolean
   /** Converts the input of `create` to drafts of rows. */
   readonly drafter: Drafter
-}
-
-/** The host of an open engine. Steps are queued in the order of their calls. */
-export function openHost(host: AbilityHost, life: Lifecycle): AbilityHost {
-  return {
-    ...host,
-    async step(step) {
-      life.requireOpen()
-      return life.ledger.step(step)
-    },
-    async create(step, trees) {
-      life.requireOpen()
-      const creation = life.ledger.step(step)
-      life.supervisor.admitWithCreation(creation, trees)
-      return creation
-    },
-    read: (query) => life.read(query),
-    view: (taskId) => life.ledger.read((tx) => viewOf(tx, taskId)),
-    views: (records) => life.views(records),
-  }
 }
