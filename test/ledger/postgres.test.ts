@@ -12,9 +12,10 @@ import {
   taskRow,
 } from '../../src/testing/index.ts'
 import { emptied, keptOpen } from '../postgres/shared-ledger.ts'
-import { createPglite } from './pglite.ts'
+import { createPglite, preparingClient } from './pglite.ts'
 
 let server: Promise<PGlite> | undefined
+let client: PostgresClient | undefined
 let schemas = 0
 
 async function openSchema(): Promise<{ client: PostgresClient; drop: () => Promise<void> }> {
@@ -37,7 +38,8 @@ const contractSchema = 'ledger_of_contract'
 /** The schema of the contract, created if necessary, with empty tables, the first branch only, and all sequences at 1. */
 async function openEmptied(): Promise<PostgresClient> {
   server ??= createPglite()
-  const client = await server
+  const pglite = await server
+  client ??= preparingClient(pglite)
   const { rows } = await client.query('select 1 from information_schema.schemata where schema_name = $1', [
     contractSchema,
   ])
