@@ -132,8 +132,8 @@ describe('Eight processes on one folder and one ledger', () => {
     async (fault, _what, found) => {
       // Beside busy processes a run of some seconds may end before the fault shows: then it is repeated.
       let complaints = ''
-      for (let tried = 0; tried < 10 && !found.test(complaints); tried++) {
-        complaints = (await complaintsOf(await torture(3_000, fault))).join('\n')
+      for (let tried = 0; tried < 30 && !found.test(complaints); tried++) {
+        complaints = (await complaintsOf(await torture(1_000, fault))).join('\n')
       }
       expect(complaints).toMatch(found)
     },
