@@ -22,7 +22,8 @@ export interface AdmissionHost extends EngineHost {
   /** The number of reads of what is due so far. */
   looks(): number
   /**
-   * Called in the turn of the commit: the admission has looked for what is due and ready. `looks`: the number when it was decided.
+   * Called in the turn of the commit, with what the admission has seen. `nextDue` is null if it has not seen everything; `looks` is their
+   * number when it was decided.
    */
   looked(nextDue: Admitted['nextDue'], looks: number): void
 }
@@ -186,12 +187,14 @@ export class Admission {
       // The commit may hold the end of runs that the closing engine has released: they are not for it to start again.
       return isSuperseded || !this.#mayStart ? leftToLater() : step.decide(tx)
     }
-    const admission = ledger.step({ ...step, decide }).then(({ started, nextDue }) => {
-      this.#host.looked(nextDue, looks)
-      runs.admitted(started)
-    })
-    // Nothing is lost: ready tasks stay ready, and maintenance wakes the supervisor again soon.
-    return admission.catch((error: unknown) => report(error, { doing: 'admit' }))
+    return ledger.step({ ...step, decide }).then(
+      ({ started, nextDue }) => {
+        this.#host.looked(nextDue, looks)
+        runs.admitted(started)
+      },
+      // Nothing is lost: ready tasks stay ready, and maintenance wakes the supervisor again soon.
+      (error: unknown) => report(error, { doing: 'admit' }),
+    )
   }
 }
 

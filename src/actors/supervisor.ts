@@ -208,7 +208,7 @@ export class Supervisor {
   }
 
   /**
-   * Called when an admission has looked; `looks` was their number when it was decided. A look that has begun since may know what other
+   * Called with what an admission has seen; `looks` was their number when it was decided. A look that has begun since may know what other
    * engines have written, but not what the commit of the admission has: then neither counts as the latest, and a new one follows.
    */
   #noteLook(nextDue: Admitted['nextDue'], looks: number): void {

@@ -16,7 +16,7 @@ export type ParsedBy<S extends AbilitySchema> = S extends z.ZodType ? z.output<S
 
 export interface SchemaPair {
   zod: z.ZodType
-  /** Created on first access, because most engines never use the JSON form of their fifty or so schemas. */
+  /** Made on first access, once per zod schema and process: most programs never use it. */
   json(): JsonSchema
 }
 

@@ -15,7 +15,7 @@ interface Prepared {
 
 /**
  * A client that prepares each statement once, as drivers over the network do. `pglite.query` parses and plans every statement anew, which
- * takes most of the time of the thousands that a contract runs.
+ * takes most of the time of the thousands that a contract runs. Only for a schema whose tables keep their columns.
  */
 export function preparingClient(pglite: PGlite): PostgresClient {
   const { serialize } = protocol

@@ -70,7 +70,6 @@ const rowsIn = (file: string, sql: string): Rows =>
 
 const contentOf = (file: string): Rows[] => tables.map((table) => rowsIn(file, `select * from "${table}"`))
 
-/** The statements that migrate a ledger from one version to another. */
 /** The statements that make a ledger of a version from one of the version before. The first has a row of every kind. */
 function stepTo(dialect: Parameters<typeof migrationTexts>[0], version: number): string[] {
   const texts = migrationTexts(dialect, version - 1, version)

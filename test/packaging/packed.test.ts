@@ -13,6 +13,7 @@ const node = process.env['PACKED_NODE'] ?? process.execPath
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   dependencies: Record<string, string>
   peerDependencies: Record<string, string>
+  scripts: Record<string, string>
 }
 
 let project = ''
@@ -24,7 +25,7 @@ const filesOf = (folder: string) =>
 
 beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), 'errand-packed-'))
-  // What `prepack` builds is there already.
+  // What `prepack` builds is there already, as everywhere in the tests and checks.
   const packed = execFileSync('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', project], {
     cwd: root,
     encoding: 'utf8',
@@ -69,6 +70,10 @@ describe('The packed package', () => {
     const files = filesOf(installed())
     expect(files.length).toBeLessThanOrEqual(150)
     expect(files.filter((file) => /(?<!\.d)\.ts$/.test(file))).toEqual([])
+  })
+
+  it('the packed package is built anew before npm packs or publishes it', () => {
+    expect(manifest.scripts['prepack']).toBe('npm run -s build')
   })
 
   it('the packed package holds every module once, and none of its dependencies', () => {

@@ -21,6 +21,9 @@ const inputSchema = once(() =>
 
 const taskContextInput = once(() => eitherCase(inputSchema()))
 
+/** With format json all fields but `text`; with format text only `text`. */
+const taskContextOutput = once(() => teamContextSchema().partial().extend({ text: z.string().optional() }))
+
 /** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the read itself. */
 export function taskContext(host: AbilityHost) {
   return defineAbility({
@@ -29,8 +32,7 @@ export function taskContext(host: AbilityHost) {
     description:
       'Returns the context of a task for a new agent: objectives, past and current agents, key facts, progress.',
     input: taskContextInput(),
-    /** With format json all fields but `text`; with format text only `text`. */
-    output: teamContextSchema().partial().extend({ text: z.string().optional() }),
+    output: taskContextOutput(),
     onInterrupt: 'rerun',
     async handle({ taskId, format }, { caller }) {
       const context = await teamContext(host, caller, taskId)

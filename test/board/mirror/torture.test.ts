@@ -94,7 +94,7 @@ async function complaintsOf({
       if (is !== value) complaints.push(`task ${number}: worker ${index + 1} wrote ${value}, the ledger says ${is}`)
     }
   }
-  const writers = worked.filter((each) => each.written > 0).length
+  const writers = worked.filter((each) => each.isWriter).length
   if (writers !== 1) complaints.push(`${writers} mirrors have written`)
   if (again.written.length > 0) complaints.push(`not in step: ${again.written.join(', ')}`)
   return complaints
@@ -125,14 +125,14 @@ describe('Eight processes on one folder and one ledger', () => {
   const faults: Array<[Fault, string, RegExp]> = [
     ['latest', 'compares an edit with the latest text only undoes what happened meanwhile', /undone|worker/],
     ['in place', 'writes in place tears files', /torn/],
-    ['no election', 'writes without being elected interferes with the others', /mirrors have written/],
+    ['no election', 'writes without being elected interferes with the others', /[2-4] mirrors have written/],
   ]
   it.each(faults)(
     'the torture test detects a planted fault (%s): a mirror that %s',
     async (fault, _what, found) => {
-      // Beside busy processes a run of some seconds may end before the fault shows: then it is repeated.
+      // Beside busy processes a run may end before the fault shows: then it is repeated.
       let complaints = ''
-      for (let tried = 0; tried < 30 && !found.test(complaints); tried++) {
+      for (let tried = 0; tried < 10 && !found.test(complaints); tried++) {
         complaints = (await complaintsOf(await torture(1_000, fault))).join('\n')
       }
       expect(complaints).toMatch(found)

@@ -26,6 +26,8 @@ export interface WorkerReport {
   refused: MirrorReport['refused']
   skipped: MirrorReport['skipped']
   written: number
+  /** Whether its mirror has written before the first one closed: another may take over then. */
+  isWriter: boolean
   imported: number
 }
 
@@ -39,6 +41,7 @@ const report: WorkerReport = {
   refused: [],
   skipped: [],
   written: 0,
+  isWriter: false,
   imported: 0,
 }
 
@@ -58,6 +61,7 @@ process.stdout.write(`${JSON.stringify({ ready: worker })}\n`)
 let isOver = false
 process.stdin.once('data', () => {
   isOver = true
+  report.isWriter = report.written > 0
 })
 const ended = new Promise<void>((resolve) => process.stdin.once('end', () => resolve()))
 
