@@ -3,9 +3,8 @@
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import type { Step } from './ledger.ts'
-import type { CommittedEvents, LedgerObservers } from './ledger-observers.ts'
-import type { Request } from './statement.ts'
+import type { CommittedEvents } from './appended-events.ts'
+import type { LedgerObserver, Step } from './ledger.ts'
 
 /** A step that waits for its commit. */
 export interface QueuedStep {
@@ -16,53 +15,6 @@ export interface QueuedStep {
 
 /** The outcome of a step in its group. */
 export type StepOutcome = { ok: true; value: unknown } | { ok: false; error: unknown }
-
-/**
- * The events of one transaction, collected while its statements run. The runner returns the list only after the commit has succeeded; a
- * failed transaction discards it.
- */
-export class AppendedEvents {
-  /** Undefined stands for the events of a set statement. */
-  readonly #events: Array<TaskEvent | undefined> = []
-  #writes = 0
-
-  get length(): number {
-    return this.#events.length
-  }
-
-  /** The number of writing statements so far. */
-  get writes(): number {
-    return this.#writes
-  }
-
-  /** The first that is in sight. */
-  get first(): TaskEvent | undefined {
-    return this.#events.find((event) => event !== undefined)
-  }
-
-  /** Records what a statement has appended. `reply`: the seq of the event, or the number that a set statement wrote. */
-  note({ appends, want }: Request, reply: unknown): void {
-    if (want !== 'rows') this.#writes++
-    if (appends === undefined || reply === 0) return
-    this.#events.push(appends === 'unseen' ? undefined : { seq: reply as number, ...appends })
-  }
-
-  /** Drops the events after the first `length`: their step was rolled back. */
-  truncate(length: number): void {
-    this.#events.length = length
-  }
-
-  /** Those whose numbers are known. */
-  get numbered(): TaskEvent[] {
-    return this.#events.filter((event) => event !== undefined)
-  }
-
-  /** The list, after the commit. */
-  committed(): CommittedEvents {
-    const seen = this.numbered
-    return seen.length === this.#events.length ? seen : 'unseen'
-  }
-}
 
 /** A durable group: the outcomes of its steps, or of the first of them, and their events. The other steps are queued again, first. */
 export interface CommittedGroup {
@@ -258,6 +210,51 @@ export class GroupCommit {
       else queued.reject(outcome.error)
     }
     this.#observers.committed(result.events)
+  }
+}
+
+/** The observers of a ledger, and what each receives; the same on every dialect. */
+export class LedgerObservers {
+  readonly #observers = new Map<LedgerObserver, { watchOthers: boolean }>()
+
+  add(observer: LedgerObserver, options: { watchOthers: boolean }): void {
+    this.#observers.set(observer, options)
+  }
+
+  remove(observer: LedgerObserver): void {
+    this.#observers.delete(observer)
+  }
+
+  clear(): void {
+    this.#observers.clear()
+  }
+
+  /** Whether any observer follows the commits of other processes. */
+  get watchOthers(): boolean {
+    return [...this.#observers.values()].some((options) => options.watchOthers)
+  }
+
+  /** Notifies observers of a successful commit of this process. */
+  committed(events: CommittedEvents): void {
+    if (events.length === 0) return
+    for (const observer of this.#observers.keys()) {
+      if (events === 'unseen') observer.changed()
+      else observer.committed(events)
+    }
+  }
+
+  /** Notifies observers of a commit of this process that may have succeeded. */
+  changed(): void {
+    for (const observer of this.#observers.keys()) observer.changed()
+  }
+
+  /** Notifies observers that another process may have committed. */
+  othersChanged(): void {
+    for (const [observer, { watchOthers }] of this.#observers) if (watchOthers) observer.changed()
+  }
+
+  failed(error: unknown): void {
+    for (const observer of this.#observers.keys()) observer.failed(error)
   }
 }
 

@@ -1,8 +1,13 @@
 // Group commit without a database: which steps share a group, the outcome that each caller receives, and the retries of a busy ledger.
 import { expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
-import { CommitFailed, GroupCommit, LedgerBusy, type QueuedStep } from '../../src/ledger/group-commit.ts'
-import { LedgerObservers } from '../../src/ledger/ledger-observers.ts'
+import {
+  CommitFailed,
+  GroupCommit,
+  LedgerBusy,
+  LedgerObservers,
+  type QueuedStep,
+} from '../../src/ledger/group-commit.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 
 /** `run` replaces the database: it receives the names of the steps of a group, may return those that it has run, by default all, and may throw. */

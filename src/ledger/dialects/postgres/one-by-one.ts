@@ -1,7 +1,7 @@
 // Steps that run one after the other, in one transaction of which no other writes at the same time: any step may, whatever rows it concerns.
+import { AppendedEvents } from '../../appended-events.ts'
 import { drafted } from '../../draft.ts'
 import {
-  AppendedEvents,
   CommitFailed,
   type CommittedGroup,
   type GroupRunner,

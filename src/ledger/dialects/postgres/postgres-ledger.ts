@@ -3,9 +3,15 @@ import type { Reader } from '../../../bus/reader.ts'
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { createRandomIds } from '../../../core/ids.ts'
-import { type CommittedGroup, GroupCommit, type GroupRunner, LedgerBusy, type QueuedStep } from '../../group-commit.ts'
+import {
+  type CommittedGroup,
+  GroupCommit,
+  type GroupRunner,
+  LedgerBusy,
+  LedgerObservers,
+  type QueuedStep,
+} from '../../group-commit.ts'
 import type { Ledger, LedgerObserver, Life, Op, Reads, Step } from '../../ledger.ts'
-import { LedgerObservers } from '../../ledger-observers.ts'
 import { tablesOf } from '../../tables/tables.ts'
 import type { PostgresClient } from './client.ts'
 import { postgresDialect } from './dialect.ts'

@@ -1,7 +1,7 @@
 // Runs the steps of a ledger in a file or in memory: synchronously, one transaction per group. Nothing is ever awaited in between.
+import { AppendedEvents } from '../../appended-events.ts'
 import { drafted } from '../../draft.ts'
 import {
-  AppendedEvents,
   CommitFailed,
   type CommittedGroup,
   type GroupRunner,
