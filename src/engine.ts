@@ -213,20 +213,12 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
   }
 }
 
-/** The host of an open engine. Steps are queued in the order of their calls. */
+/** The host of an open engine. */
 function openHost(host: AbilityHost, life: Lifecycle): AbilityHost {
   return {
     ...host,
-    async step(step) {
-      life.requireOpen()
-      return life.ledger.step(step)
-    },
-    async create(step, trees) {
-      life.requireOpen()
-      const creation = life.ledger.step(step)
-      life.supervisor.admitWithCreation(creation, trees)
-      return creation
-    },
+    step: (step) => life.step(step),
+    create: (step, trees) => life.create(step, trees),
     read: (query) => life.read(query),
     view: (taskId) => life.ledger.read((tx) => viewOf(tx, taskId)),
     views: (records) => life.views(records),

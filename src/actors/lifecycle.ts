@@ -2,7 +2,6 @@
 // subscribers; steps and reads pass through here, so that nothing outlives `close`.
 import { hostname } from 'node:os'
 import type { TeamMembership } from '../agent-run.ts'
-import { type AnyExecutor, isExecutor } from '../api/executor.ts'
 import { currentReader } from '../bus/reader.ts'
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -13,10 +12,11 @@ import type { Task, TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Trees } from '../entities/task-trees.ts'
 import { type Ledger, type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
+import type { CreateRequest } from '../steps/create.ts'
 import { joinTeam } from '../steps/enter-team.ts'
 import { hasOldGroups, judgeOldGroups } from '../steps/judge-old-groups.ts'
 import { publishModels } from '../steps/offered-models.ts'
-import { type PublishedTraits, publishExecutors } from '../steps/published-executors.ts'
+import { publishExecutors } from '../steps/published-executors.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
 import { dueAfter, type StepContext } from '../steps/step-context.ts'
 import { plainViews, viewsOf } from '../steps/views.ts'
@@ -114,8 +114,8 @@ export class Lifecycle {
     await this.ledger.register(instanceId)
     this.#startedAt = this.stepContext().at
     const instance = this.#instanceRow(dueAfter(this.#startedAt, this.#parts.options.leaseMs))
-    const executors = traitsOf(this.#parts.executors)
-    const models = this.#parts.offeredModels()
+    const { executors, offeredModels } = this.#parts
+    const models = offeredModels()
     const register = step('register', function* (tx) {
       yield* tx.instance.insert(instance)
       yield* publishExecutors(tx, executors)
@@ -215,6 +215,20 @@ export class Lifecycle {
     }
   }
 
+  /** Resolves when the step is durable. Steps are queued in the order of the calls. @throws ErrandError ENGINE_CLOSED */
+  async step<R>(step: Step<R>): Promise<R> {
+    this.requireOpen()
+    return this.ledger.step(step)
+  }
+
+  /** The same for a step that creates these trees: what may start in its commit is admitted with it. */
+  async create<R>(step: Step<R>, trees: CreateRequest['trees']): Promise<R> {
+    this.requireOpen()
+    const creation = this.ledger.step(step)
+    this.supervisor.admitWithCreation(creation, trees)
+    return creation
+  }
+
   read<R>(query: (tx: Reads) => Op<R>): Promise<R> {
     if (this.#closing && this.#parts.ownsLedger) return Promise.reject(engineClosed())
     return this.ledger.read(query, currentReader())
@@ -279,13 +293,4 @@ export function engineClosed(): ErrandError {
     'The engine is closed. Create a new one on the same ledger; nothing is lost.',
     {},
   )
-}
-
-/** What other processes on the ledger can read about the executors, by name. */
-function traitsOf(executors: ReadonlyMap<string, AnyExecutor>): Record<string, PublishedTraits> {
-  const traits = (each: AnyExecutor): PublishedTraits => ({
-    runsCommands: isExecutor(each) && each.runsCommands,
-    asksPeople: isExecutor(each) && each.asksPeople,
-  })
-  return Object.fromEntries([...executors].map(([name, each]) => [name, traits(each)]))
 }
