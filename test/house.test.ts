@@ -110,6 +110,16 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/abilities/task/pause.ts': `import { pause } from '../../steps/pause.ts'`,
     },
   },
+  'a verb of the command line is in the file of its name': {
+    faults: [
+      { 'src/surfaces/cli/verbs/look.ts': 'export const why = defineVerb({})' },
+      { 'src/surfaces/cli/verbs/ps.ts': 'export const ps = defineVerb({})\nexport const memory: Verb = {}' },
+    ],
+    fine: {
+      'src/surfaces/cli/verbs/why.ts': 'export const why = defineVerb({})',
+      'src/surfaces/cli/verbs/board/tasks.ts': 'export const add = defineVerb({})',
+    },
+  },
   'kysely, xstate and its store are imported only where they belong': {
     faults: [
       { 'src/actors/run.ts': `import { sql } from 'kysely'` },

@@ -173,6 +173,18 @@ const oneFileImportsTheDriver: Rule = (files) => {
   return complaints
 }
 
+/** Those directly in the folder: verbs below one are grouped in a folder of its name. */
+const verbFile = /^src\/surfaces\/cli\/verbs\/([^/]+)\.ts$/
+
+const verbsAreInTheirFiles: Rule = (files) =>
+  files.flatMap((file) => {
+    const name = verbFile.exec(file.path)?.[1]
+    if (name === undefined) return []
+    return Array.from(file.text.matchAll(/^export const (\w+)(?:: Verb)? = /gm), ([, verb]) => verb)
+      .filter((verb) => verb !== name)
+      .map((verb) => `${file.path} exports ${verb}, which belongs into ${verb}.ts`)
+  })
+
 /** Reads the list of trusted ledgers, and no ledger. */
 const readsNoLedger = 'src/ledger/trust.ts'
 
@@ -624,6 +636,7 @@ export const rules = {
   'no surface imports another': surfacesImportNoOther,
   'there are no import cycles': noImportCycles,
   'surfaces reach tasks through operations only': surfacesUseOperations,
+  'a verb of the command line is in the file of its name': verbsAreInTheirFiles,
   'kysely, xstate and its store are imported only where they belong': packagesAreImportedAtHome,
   'better-sqlite3 is imported by one file below ledger/dialects/sqlite': oneFileImportsTheDriver,
   'ledger files are opened by SQLite only, except to create them': sqliteOpensLedgerFiles,

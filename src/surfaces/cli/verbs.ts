@@ -31,11 +31,11 @@ export const verbGroups: readonly VerbGroup[] = [
   {
     title: 'See what happens',
     verbs: verbTable({
-      ps: { summary: 'list tasks', load: () => import('./verbs/look.ts') },
-      tree: { summary: 'show tasks with their subtasks', load: () => import('./verbs/look.ts') },
-      show: { summary: 'show everything about a task', load: () => import('./verbs/look.ts') },
+      ps: { summary: 'list tasks', load: () => import('./reading-verbs.ts') },
+      tree: { summary: 'show tasks with their subtasks', load: () => import('./reading-verbs.ts') },
+      show: { summary: 'show everything about a task', load: () => import('./reading-verbs.ts') },
       logs: { summary: 'print the output and messages of a task', load: () => import('./verbs/logs.ts') },
-      why: { summary: 'explain why a task does not run', load: () => import('./verbs/look.ts') },
+      why: { summary: 'explain why a task does not run', load: () => import('./reading-verbs.ts') },
       graph: {
         summary: 'draw tasks, a plan or a lifecycle as a Mermaid diagram',
         load: () => import('./verbs/graph.ts'),
@@ -53,17 +53,17 @@ export const verbGroups: readonly VerbGroup[] = [
   {
     title: 'Answer and steer tasks',
     verbs: verbTable({
-      answer: { summary: 'answer the question of a task', load: () => import('./verbs/messages.ts') },
-      send: { summary: 'send a message to a task', load: () => import('./verbs/messages.ts') },
-      pause: { summary: 'stop a running task until it is resumed', load: () => import('./verbs/task-controls.ts') },
-      resume: { summary: 'let a paused task run again', load: () => import('./verbs/task-controls.ts') },
-      cancel: { summary: 'stop a task and its subtasks for good', load: () => import('./verbs/task-controls.ts') },
-      retry: { summary: 'give a failed task a new attempt', load: () => import('./verbs/task-controls.ts') },
-      block: { summary: 'make a task wait for others', load: () => import('./verbs/task-controls.ts') },
-      unblock: { summary: 'stop a task from waiting for others', load: () => import('./verbs/task-controls.ts') },
+      answer: { summary: 'answer the question of a task', load: () => import('./short-verbs.ts') },
+      send: { summary: 'send a message to a task', load: () => import('./short-verbs.ts') },
+      pause: { summary: 'stop a running task until it is resumed', load: () => import('./short-verbs.ts') },
+      resume: { summary: 'let a paused task run again', load: () => import('./short-verbs.ts') },
+      cancel: { summary: 'stop a task and its subtasks for good', load: () => import('./short-verbs.ts') },
+      retry: { summary: 'give a failed task a new attempt', load: () => import('./short-verbs.ts') },
+      block: { summary: 'make a task wait for others', load: () => import('./short-verbs.ts') },
+      unblock: { summary: 'stop a task from waiting for others', load: () => import('./short-verbs.ts') },
       limit: {
         summary: 'limit how many tasks run at once, in all processes',
-        load: () => import('./verbs/maintenance.ts'),
+        load: () => import('./short-verbs.ts'),
       },
     }),
     examples: [
@@ -74,11 +74,11 @@ export const verbGroups: readonly VerbGroup[] = [
   {
     title: 'Work on tasks yourself',
     verbs: verbTable({
-      claim: { summary: 'take a task that no executor runs', load: () => import('./verbs/claims.ts') },
-      heartbeat: { summary: 'renew the lease of a claimed task', load: () => import('./verbs/claims.ts') },
-      release: { summary: 'release a claimed task', load: () => import('./verbs/claims.ts') },
-      complete: { summary: 'complete a task that no executor runs', load: () => import('./verbs/claims.ts') },
-      fail: { summary: 'fail a task that no executor runs', load: () => import('./verbs/claims.ts') },
+      claim: { summary: 'take a task that no executor runs', load: () => import('./short-verbs.ts') },
+      heartbeat: { summary: 'renew the lease of a claimed task', load: () => import('./short-verbs.ts') },
+      release: { summary: 'release a claimed task', load: () => import('./short-verbs.ts') },
+      complete: { summary: 'complete a task that no executor runs', load: () => import('./short-verbs.ts') },
+      fail: { summary: 'fail a task that no executor runs', load: () => import('./short-verbs.ts') },
     }),
     examples: [['errand claim "#5" --as ada', 'take task 5 for Ada']],
   },
@@ -97,10 +97,10 @@ export const verbGroups: readonly VerbGroup[] = [
     title: 'Look after the ledger and the shell',
     verbs: verbTable({
       repl: { summary: 'commands, messages and JavaScript, line by line', load: () => import('./verbs/repl.ts') },
-      ledger: { summary: 'copy, check or restore a whole ledger', load: () => import('./verbs/maintenance.ts') },
-      purge: { summary: 'delete tasks that were settled long ago', load: () => import('./verbs/maintenance.ts') },
-      rm: { summary: 'delete tasks', load: () => import('./verbs/task-controls.ts') },
-      trust: { summary: 'allow opening a ledger that others can write', load: () => import('./verbs/maintenance.ts') },
+      ledger: { summary: 'copy, check or restore a whole ledger', load: () => import('./short-verbs.ts') },
+      purge: { summary: 'delete tasks that were settled long ago', load: () => import('./short-verbs.ts') },
+      rm: { summary: 'delete tasks', load: () => import('./short-verbs.ts') },
+      trust: { summary: 'allow opening a ledger that others can write', load: () => import('./short-verbs.ts') },
       completion: {
         summary: 'print a script with which the TAB key completes errand',
         load: () => import('./verbs/completion.ts'),

@@ -1,19 +1,15 @@
-// Verbs that read tasks: `errand ps`, `show`, `tree` and `why`.
+// `errand ps`: lists tasks. It prints tables, lines of JSON, or with --watch each change.
 import { systemClock } from '../../../core/clock.ts'
 import { statusLabels } from '../../../entities/status-filter.ts'
 import { openStatuses, taskStatuses } from '../../../entities/task.ts'
 import { allTasks } from '../../../plans/each-task.ts'
 import { type CommonArguments, lists, oneOf, switches, texts } from '../../../terminal/arguments.ts'
-import { note, printItems, printValue } from '../../../terminal/io.ts'
+import { note, printItems } from '../../../terminal/io.ts'
 import { shellCommand } from '../../../terminal/shell-quote.ts'
-import { formatTaskDetails, readTaskDetails, usageOf } from '../../../terminal/task-details.ts'
-import { whyLines } from '../../../terminal/task-labels.ts'
 import { openTasks, type TaskChoice } from '../../../terminal/task-list.ts'
 import { hiddenNote, taskTable } from '../../../terminal/task-table.ts'
-import { readTree, readTrees, treeLines } from '../../../terminal/task-tree.ts'
 import { ledgerFlagOf } from '../ledger-path.ts'
-import { withLedger, withTask } from '../open-ledger.ts'
-import { findTask } from '../task-ref.ts'
+import { withLedger } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 
 export const ps = defineVerb({
@@ -64,43 +60,3 @@ export const ps = defineVerb({
 function psAllOf(flags: CommonArguments['values']): string {
   return shellCommand('errand', 'ps', '--all', ...ledgerFlagOf(flags))
 }
-
-export const show = defineVerb({
-  usage: 'show ID',
-  help: 'Shows everything about a task: its fields, runs and calls, its conversation with token usage, the progress of its team, and why it does not run.',
-  positionals: { min: 1, max: 1 },
-  run: (io, args) =>
-    withTask(io, args, async (engine, found) => {
-      const details = await readTaskDetails(engine, found)
-      const { task, numberOf: _numberOf, ...rest } = details
-      const json = { ...task, ...rest, usage: usageOf(rest.messages) }
-      printValue(io, args.values, json, formatTaskDetails(details, io.stdout.columns))
-    }),
-})
-
-export const tree = defineVerb({
-  usage: 'tree [ID] [--all]',
-  help: 'Shows a task with all its subtasks. Without ID, shows every tree with an open task; with --all, every tree. --json prints one task per line.',
-  options: { all: { type: 'boolean', short: 'a' } },
-  positionals: { max: 1 },
-  run: (io, { values, positionals: [ref] }) =>
-    withLedger(io, values, async (engine) => {
-      const trees =
-        ref === undefined
-          ? await readTrees(engine, values.all === true)
-          : [await readTree(engine, await findTask(engine, ref))]
-      const tasks = trees.flatMap(({ root, below }) => [root, ...below])
-      printItems(io, values, tasks, treeLines(trees, io.stdout.columns))
-    }),
-})
-
-export const why = defineVerb({
-  usage: 'why ID',
-  help: 'Explains why a task does not run: it waits for a slot, a limit, a sibling, another task, a time, an answer or a claim, or it has ended. For a running task, says who works on it, since when, and how its children affect it.',
-  positionals: { min: 1, max: 1 },
-  run: (io, args) =>
-    withTask(io, args, async (engine, task) => {
-      const why = await engine.why(task.id)
-      printValue(io, args.values, why, await whyLines(engine, why))
-    }),
-})

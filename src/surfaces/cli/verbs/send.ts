@@ -1,11 +1,9 @@
-// Messages from a person to a task: `errand send`, and `errand answer` for its question. The process that runs the task reads them.
-
-import { answerTask } from '../../../terminal/answer-text.ts'
-import { misuse, switches, texts } from '../../../terminal/arguments.ts'
+// `errand send`: a message from a person to a task. The process that runs the task reads it.
+import { misuse, switches } from '../../../terminal/arguments.ts'
 import { cliCaller } from '../../../terminal/caller.ts'
 import { changeAs } from '../../../terminal/change-as.ts'
 import { printValue } from '../../../terminal/io.ts'
-import { changedLine, taskLabel } from '../../../terminal/task-labels.ts'
+import { changedLine } from '../../../terminal/task-labels.ts'
 import { withTask } from '../open-ledger.ts'
 import { argumentOrInput } from '../read-input.ts'
 import { defineVerb } from '../verb.ts'
@@ -32,16 +30,4 @@ export const send = defineVerb({
       printValue(io, values, sent, changedLine(sent, 'message sent'))
     })
   },
-})
-
-export const answer = defineVerb({
-  usage: 'answer ID [VALUE] [--question Q]',
-  help: 'Answers the open question of a task. VALUE is parsed as JSON if possible, otherwise it is text; a question that expects text gets VALUE unparsed. Without VALUE, the default of the question is the answer. If a task has several open questions, --question selects one by its id.',
-  options: texts('question'),
-  positionals: { min: 1, max: 2 },
-  run: (io, args) =>
-    withTask(io, args, async (engine, task) => {
-      const answered = await answerTask(engine, cliCaller.caller, task, args.positionals[1], args.values.question)
-      printValue(io, args.values, answered, `${taskLabel(answered)} answered`)
-    }),
 })
