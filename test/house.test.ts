@@ -50,7 +50,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
   },
   'imports point down, and folders of one level never import each other': {
     faults: [
-      { 'src/entities/task.ts': `import { judge } from '../machines/task-machine.ts'` },
+      { 'src/entities/task.ts': `import { judge } from '../machines/transition-table.ts'` },
       { 'src/entities/task.ts': `export type { Step } from '../steps/step.ts'` },
       { 'src/machines/family.ts': `import type { Ability } from '../bus/ability.ts'` },
       { 'src/steps/create.ts': `type Run = import('../actors/run.ts').Run` },
@@ -68,7 +68,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/engine.ts': `import './surfaces/inspector/inspector.ts'; import './actors/run.ts'`,
       'src/surfaces/cli/run.ts': `import { createEngine } from '../../index.ts'; import '../../terminal/table.ts'`,
       'src/testing/world.ts': `import { createEngine } from '../engine.ts'`,
-      'src/entities/task.ts': `// import '../machines/task-machine.ts'\nconst text = "import '../engine.ts'"`,
+      'src/entities/task.ts': `// import '../machines/transition-table.ts'\nconst text = "import '../engine.ts'"`,
     },
   },
   'src itself has at most eight files': {
@@ -131,7 +131,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
     ],
     fine: {
       'src/ledger/schema.ts': `import type { Kysely } from 'kysely'`,
-      'src/machines/task-machine.ts': `import { setup } from 'xstate'`,
+      'src/machines/transition-table.ts': `import { setup } from 'xstate'`,
       'src/actors/read-model.ts': `import { createStore } from '@xstate/store'`,
       'src/surfaces/inspector/inspector.ts': `import type { InspectionEvent } from 'xstate'`,
       'src/bus/bus.ts': `const name = 'xstate'`,
@@ -241,14 +241,14 @@ const proofs: Record<keyof typeof rules, Proof> = {
   },
   'every status change of a task goes through transition': {
     faults: [
-      { 'src/steps/pause.ts': `import { moved } from '../machines/task-transition.ts'` },
-      { 'src/board/claim.ts': `import { type Changes, moved, touched } from '../machines/task-transition.ts'` },
+      { 'src/steps/pause.ts': `import { moved } from '../machines/changed-task.ts'` },
+      { 'src/board/claim.ts': `import { type Changes, moved, touched } from '../machines/changed-task.ts'` },
       { 'src/steps/pause.ts': `import { type Edge, walk } from './walk.ts'` },
     ],
     fine: {
-      'src/steps/walk.ts': `import { moved } from '../machines/task-transition.ts'`,
+      'src/steps/walk.ts': `import { moved } from '../machines/changed-task.ts'`,
       'src/steps/settle-family.ts': `import { walk } from './walk.ts'`,
-      'src/steps/pause.ts': `import { touched } from '../machines/task-transition.ts'; import type { Edge } from './walk.ts'`,
+      'src/steps/pause.ts': `import { touched } from '../machines/changed-task.ts'; import type { Edge } from './walk.ts'`,
     },
   },
   'no file has more than 300 lines without a reason': {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { toMermaid } from '../src/machines/charts.ts'
-import { taskTransitions } from '../src/machines/task-machine.ts'
+import { taskTransitions } from '../src/machines/transition-table.ts'
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 

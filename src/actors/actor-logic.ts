@@ -5,8 +5,8 @@ import type { RunStatus } from '../entities/run.ts'
 import { machines } from '../machines/charts.ts'
 import { runTransitions, type SupervisorEvent } from '../machines/lifecycles.ts'
 import { type TaskMachineContext, taskMachine } from '../machines/task-chart.ts'
-import { nextStatus, type TaskEventName } from '../machines/task-machine.ts'
 import { snapshotIn, type TaskSnapshot } from '../machines/task-snapshot.ts'
+import { nextStatus, type TaskEventName } from '../machines/transition-table.ts'
 
 /**
  * An actor with a parent cannot be stopped from outside: it stops itself at this event, which is not part of its chart.

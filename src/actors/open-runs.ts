@@ -6,7 +6,7 @@ import type { RunningTask } from '../api/views.ts'
 import { waitAtMost } from '../core/signals.ts'
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
+import { acceptedEvents, publishedAs } from '../machines/transition-table.ts'
 import { RunSlot, type SlotHost } from './run-slot.ts'
 
 /** Delay, in milliseconds, after which a failed read of a started run is retried. */

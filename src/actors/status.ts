@@ -6,7 +6,7 @@ import type { Clock } from '../core/clock.ts'
 import { requireFunction } from '../core/parse.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { type TaskStatus, taskStatuses } from '../entities/task.ts'
-import { acceptedEvents, publishedAs, taskTransitions } from '../machines/task-machine.ts'
+import { acceptedEvents, publishedAs, taskTransitions } from '../machines/transition-table.ts'
 import type { Feed } from './feed.ts'
 import type { Report } from './report.ts'
 

@@ -8,7 +8,7 @@ import {
   supervisorTransitions,
   type Transitions,
 } from './lifecycles.ts'
-import { taskTransitions } from './task-machine.ts'
+import { taskTransitions } from './transition-table.ts'
 
 /** The lifecycles of a task, a run, a call, an objective, a stint and an engine. */
 export const machineNames = ['task', 'run', 'call', 'objective', 'stint', 'supervisor'] as const

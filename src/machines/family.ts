@@ -6,7 +6,7 @@ import { errorBounds, restoredCause } from '../core/stored-error.ts'
 import { failureSuffix, isSettled, type Outcome, type TaskRecord, titleOf } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import { isReleased } from './readiness.ts'
-import { awaitsChildren } from './task-machine.ts'
+import { awaitsChildren } from './transition-table.ts'
 
 /** About the children of a parent that are not deleted. */
 export interface ChildFacts {

@@ -2,7 +2,7 @@
 // actors loads XState.
 import { setup } from 'xstate'
 import { type TaskStatus, taskStatuses } from '../entities/task.ts'
-import { acceptedEvents, type TaskEventName, taskMachineVersion, taskTransitions } from './task-machine.ts'
+import { acceptedEvents, type TaskEventName, taskMachineVersion, taskTransitions } from './transition-table.ts'
 
 /** The context of the chart, for inspectors. */
 export interface TaskMachineContext {

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { type TaskRecord, type TaskStatus, taskStatuses } from '../entities/task.ts'
 import { type TaskMachineContext, taskMachine } from './task-chart.ts'
-import { taskMachineVersion } from './task-machine.ts'
+import { taskMachineVersion } from './transition-table.ts'
 
 const snapshotSchema = z.object({
   version: z.literal(taskMachineVersion),

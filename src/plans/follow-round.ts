@@ -3,8 +3,8 @@
 import type { Engine } from '../engine-api.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { Task } from '../entities/task.ts'
+import { readRound } from './find-round.ts'
 import { type IdleOptions, isActive, type Runs, waitUntilIdle } from './idle.ts'
-import { readRound } from './prepare-round.ts'
 import { type KnownRound, openWork, tasksOf } from './round.ts'
 
 /** Collects events from before a round is prepared: the ids of its tasks are known only afterwards. */

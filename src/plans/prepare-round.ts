@@ -1,4 +1,4 @@
-// Chooses and prepares a round of a plan: creates missing tasks, gives changed ones their new definition and failed ones a new attempt, and
+// Prepares a round of a plan: creates missing tasks, gives changed ones their new definition and failed ones a new attempt, and
 // starts those that were held. All of it happens before any task runs, and each step can be repeated: after a crash in between the next run
 // decides anew and does the rest.
 
@@ -9,7 +9,7 @@ import { createRandomIds } from '../core/ids.ts'
 import type { CreateOptions, Engine } from '../engine-api.ts'
 import { isSettled, type Task } from '../entities/task.ts'
 import { type FieldOf, resetValue, updateFields, workFields } from '../entities/task-fields.ts'
-import { allTasks, eachTask } from './each-task.ts'
+import { chooseRound, type RoundChoice, readRound } from './find-round.ts'
 import { deadlineOf, isGoal, type Plan, type PlanTask } from './plan.ts'
 import { planFields } from './plan-schema.ts'
 import {
@@ -20,7 +20,6 @@ import {
   isChanged,
   type KnownRound,
   type KnownTask,
-  knownRound,
   markOf,
   newGeneration,
   type PlanMark,
@@ -29,15 +28,7 @@ import {
   withMark,
   withTasks,
 } from './round.ts'
-import { generationKey, namedRound, planKey, roundPrefixes, taskKey } from './round-key.ts'
-
-/** Which round of a plan is meant. */
-export interface RoundChoice {
-  /** The round of this name. Default: the latest counted round. */
-  key?: string | undefined
-  /** The next counted round. */
-  again?: boolean | undefined
-}
+import { planKey } from './round-key.ts'
 
 export interface PlanRequest extends RoundRequest, RoundChoice {
   plan: Plan
@@ -65,35 +56,6 @@ export async function preparePlan(engine: Engine, request: PlanRequest): Promise
   await request.beforeChange?.(found)
   const invocation = createRandomIds().next('run')
   return { round, ...(await prepareRound(engine, { ...request, round, found, invocation })) }
-}
-
-/** The name of a round: the key of its first generation. */
-export async function chooseRound(engine: Engine, plan: string, { key, again = false }: RoundChoice): Promise<string> {
-  return key === undefined ? await countedRound(engine, plan, again) : namedRound(plan, key)
-}
-
-/** The latest counted round of a plan, or the one after it; the first is 1. */
-async function countedRound(engine: Engine, plan: string, again: boolean): Promise<string> {
-  let highest = 0
-  for await (const task of eachTask(engine, { keyPrefix: plan, parentId: null })) {
-    const counted = /^(\d+)(?:$|[+/])/.exec(task.key?.slice(plan.length) ?? '')
-    if (counted !== null) highest = Math.max(highest, Number(counted[1]))
-  }
-  return `${plan}${again ? highest + 1 : Math.max(highest, 1)}`
-}
-
-/** Reads the tasks of a round. */
-export async function readRound(engine: Engine, round: string): Promise<KnownRound> {
-  const pages = await Promise.all(roundPrefixes(round).map((keyPrefix) => allTasks(engine, { keyPrefix })))
-  // Metadata can be changed, keys cannot: a mark counts only on the task that was made under its name.
-  return knownRound(pages.flat().filter((task) => isMarkedAsKeyed(task, round)))
-}
-
-function isMarkedAsKeyed(task: Task, round: string): boolean {
-  const mark = markOf(task)
-  if (mark === undefined) return false
-  const { generation, path } = mark
-  return task.key === (path === '' ? generationKey(round, generation) : taskKey(round, generation, path))
 }
 
 interface PrepareOptions extends RoundRequest {

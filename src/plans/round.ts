@@ -1,5 +1,5 @@
 // Decides which tasks of a plan are to run, and what happens to each task of a round, from the plan and the tasks in the ledger. Pure:
-// prepare-round.ts reads and writes, and `--dry-run` prints the decisions.
+// find-round.ts reads the tasks, prepare-round.ts changes them, and `--dry-run` prints the decisions.
 //
 // Completed and canceled tasks stay, failed ones get a new attempt, and missing ones are created in a new generation.
 import { z } from 'zod'

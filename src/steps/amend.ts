@@ -2,7 +2,7 @@
 import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import { type Changes, touched } from '../machines/task-transition.ts'
+import { type Changes, touched } from '../machines/changed-task.ts'
 import { eventOf, type StepContext } from './step-context.ts'
 
 /** Saves the change, appends the event and returns the changed task. */

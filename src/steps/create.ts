@@ -8,7 +8,7 @@ import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { all, type NewTask, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { isBroken, isStuckGroup } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
-import { acceptedEvents } from '../machines/task-machine.ts'
+import { acceptedEvents } from '../machines/transition-table.ts'
 import {
   type Allowance,
   boundsOfNew,

@@ -3,8 +3,8 @@
 import { ErrandError } from '../core/errors.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
-import { nextStatus } from '../machines/task-machine.ts'
-import { touched } from '../machines/task-transition.ts'
+import { touched } from '../machines/changed-task.ts'
+import { nextStatus } from '../machines/transition-table.ts'
 import { cancelBelow, cancelFamily, settleAll, settleByChildren } from './settle-family.ts'
 import { eventOf, type StepContext } from './step-context.ts'
 

@@ -1,7 +1,7 @@
 // Judges the open tasks of a ledger once that was written before groups failed when nothing in them could move; such groups fail then.
 import { openStatuses } from '../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
-import { awaitsChildren } from '../machines/task-machine.ts'
+import { awaitsChildren } from '../machines/transition-table.ts'
 import { settleAll } from './settle-family.ts'
 import type { StepContext } from './step-context.ts'
 

@@ -2,7 +2,7 @@
 
 import type { TaskPolicy, TaskRecord } from '../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
-import { requireTransition } from '../machines/task-machine.ts'
+import { requireTransition } from '../machines/transition-table.ts'
 import { belowCanceled, canceledAbove, futureDeadline } from './groups-above.ts'
 import { loadTask, type StepContext } from './step-context.ts'
 import { transitionAll } from './transition.ts'

@@ -6,6 +6,7 @@ import type { StoredError } from '../core/errors.ts'
 import type { DependencyRecord } from '../entities/dependency.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
+import { touched } from '../machines/changed-task.ts'
 import {
   type ChildFacts,
   childFailure,
@@ -17,8 +18,7 @@ import {
   parentVerdict,
   type WaitParams,
 } from '../machines/family.ts'
-import { awaitsChildren } from '../machines/task-machine.ts'
-import { touched } from '../machines/task-transition.ts'
+import { awaitsChildren } from '../machines/transition-table.ts'
 import { reviveGroups } from './groups-above.ts'
 import { endEntry, endedWith, isInFlight } from './journal-closing.ts'
 import { notifyParent } from './notify-parent.ts'

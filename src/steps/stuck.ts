@@ -6,7 +6,7 @@ import type { StoredError } from '../core/errors.ts'
 import { isSettled, type TaskRecord, titleOf } from '../entities/task.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { isBroken } from '../machines/family.ts'
-import { awaitsChildren } from '../machines/task-machine.ts'
+import { awaitsChildren } from '../machines/transition-table.ts'
 
 interface Ids {
   add(id: string): unknown

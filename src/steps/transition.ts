@@ -2,7 +2,7 @@
 // family follows (settle-family.ts).
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import { awaitsChildren, type TaskEventName } from '../machines/task-machine.ts'
+import { awaitsChildren, type TaskEventName } from '../machines/transition-table.ts'
 import { reviveGroupsAbove, startGroupsAbove } from './groups-above.ts'
 import { cancelBelow, settleAll, settleBlockers } from './settle-family.ts'
 import type { StepContext } from './step-context.ts'

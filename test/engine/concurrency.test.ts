@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import type { TaskStatus } from '../../src/entities/task.ts'
-import { eventBetween } from '../../src/machines/task-machine.ts'
+import { eventBetween } from '../../src/machines/transition-table.ts'
 import { history, openEngine, puppet, turns } from './world.ts'
 
 type Act = (

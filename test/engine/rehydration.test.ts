@@ -4,7 +4,7 @@ import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import { type Task, type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { touched } from '../../src/machines/task-transition.ts'
+import { touched } from '../../src/machines/changed-task.ts'
 import { history, ledgerFile, openEngine, puppet, reached, turns } from './world.ts'
 
 /** Brings a task into a state by real work, on an engine that is then closed. */

@@ -9,7 +9,7 @@ import { isSettled, type TaskRecord, type TaskStatus } from '../../src/entities/
 import type { Ledger, Op, Reads, Tx } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { dependencyVerdict, isBroken, isStuckGroup, parentVerdict } from '../../src/machines/family.ts'
-import { awaitsChildren } from '../../src/machines/task-machine.ts'
+import { awaitsChildren } from '../../src/machines/transition-table.ts'
 import { transition } from '../../src/steps/transition.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 

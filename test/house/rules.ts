@@ -376,7 +376,7 @@ const edgesAreWalkedByTransition: Rule = (files) =>
   files
     .filter((file) => !file.path.startsWith('src/machines/'))
     .flatMap((file) => [
-      ...(walksEdges !== file.path && importsName(file, 'moved', 'machines/task-transition.ts')
+      ...(walksEdges !== file.path && importsName(file, 'moved', 'machines/changed-task.ts')
         ? [`${file.path} changes the status of a row by itself; use \`transition\``]
         : []),
       ...(!walkers.includes(file.path) && importsName(file, 'walk', '/walk.ts')

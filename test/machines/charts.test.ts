@@ -5,7 +5,7 @@ import { createMachine } from 'xstate'
 import { taskStatuses } from '../../src/entities/task.ts'
 import { machines, toMermaid } from '../../src/machines/charts.ts'
 import { taskMachine } from '../../src/machines/task-chart.ts'
-import { taskEvents, taskTransitions } from '../../src/machines/task-machine.ts'
+import { taskEvents, taskTransitions } from '../../src/machines/transition-table.ts'
 
 const { task: _task, ...others } = machines
 const charts = { task: taskMachine, ...others }

@@ -11,7 +11,7 @@ import {
   retryDelay,
   waitFailure,
 } from '../../src/machines/family.ts'
-import { awaitsChildren } from '../../src/machines/task-machine.ts'
+import { awaitsChildren } from '../../src/machines/transition-table.ts'
 import { taskOf } from './task-of.ts'
 
 const none = { any: false, live: false, movable: false, stuck: null, broken: null }

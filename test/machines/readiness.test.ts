@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import { taskStatuses } from '../../src/entities/task.ts'
+import { moved, touched } from '../../src/machines/changed-task.ts'
 import { isClaimable, isFree, isQueued, isReady, isReleased, obstacleOf } from '../../src/machines/readiness.ts'
-import { acceptedEvents, nextStatus } from '../../src/machines/task-machine.ts'
-import { moved, touched } from '../../src/machines/task-transition.ts'
+import { acceptedEvents, nextStatus } from '../../src/machines/transition-table.ts'
 import { taskOf } from './task-of.ts'
 
 describe('obstacleOf', () => {

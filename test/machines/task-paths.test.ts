@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { getShortestPaths } from 'xstate/graph'
 import { type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
 import { taskMachine } from '../../src/machines/task-chart.ts'
-import { nextStatus, type TaskEventName, taskEvents } from '../../src/machines/task-machine.ts'
+import { nextStatus, type TaskEventName, taskEvents } from '../../src/machines/transition-table.ts'
 import { type HeldRun, history, ledgerFile, openEngine, puppet, reached, typesOf } from '../engine/world.ts'
 
 interface Path {

@@ -5,7 +5,7 @@ import { noteOf, pathTaken, snapshotAfter, upTo } from '../../page/src/model/his
 import { acceptedEvents, actions, possibleActions, taskStatuses } from '../../page/src/model/lifecycle.ts'
 import type { TaskEvent } from '../../page/src/model/wire.ts'
 import { createEngine, Failure } from '../../src/index.ts'
-import { taskTransitions } from '../../src/machines/task-machine.ts'
+import { taskTransitions } from '../../src/machines/transition-table.ts'
 import { eventOf } from './page-fixtures.ts'
 
 /** An engine with a task that has asked, was answered, failed once, and completed in its second attempt. */

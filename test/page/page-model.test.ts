@@ -12,7 +12,7 @@ import { stateGraphOf, stepNumbers } from '../../page/src/model/state-graph.ts'
 import { atMostEvery, sparingly } from '../../page/src/model/throttle.ts'
 import { perSecond, Throughput } from '../../page/src/model/throughput.ts'
 import type { Call, MachineConfig, Message, TaskRow } from '../../page/src/model/wire.ts'
-import { taskTransitions } from '../../src/machines/task-machine.ts'
+import { taskTransitions } from '../../src/machines/transition-table.ts'
 import { rowOf } from './page-fixtures.ts'
 
 const message = (id: string, timestamp: number, more: Partial<Message> = {}): Message => ({

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { isSettled, type TaskRecord, taskStatuses } from '../../src/entities/task.ts'
 import type { Ledger, NewTask, Tx } from '../../src/ledger/ledger.ts'
-import { acceptedEvents, nextStatus, type TaskEventName } from '../../src/machines/task-machine.ts'
+import { acceptedEvents, nextStatus, type TaskEventName } from '../../src/machines/transition-table.ts'
 import { transition } from '../../src/steps/transition.ts'
 import { callRow, openLedger, runRow, someTime } from '../../src/testing/index.ts'
 import { whole } from './whole-row.ts'

@@ -1,6 +1,6 @@
 // The history of a task from its events: its state at a position, and its path through the states.
 
-import type { TaskEventName } from '../../../src/machines/task-machine.ts'
+import type { TaskEventName } from '../../../src/machines/transition-table.ts'
 import { textIn } from './event-data.ts'
 import { eventBetween } from './lifecycle.ts'
 import { lineOfMarkdown } from './markdown.ts'

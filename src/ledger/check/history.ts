@@ -1,7 +1,7 @@
 // Rules about the audit trail of a task: how it begins, and the states that its events report.
 import { jsonObject } from '../../core/json.ts'
 import type { TaskStatus } from '../../entities/task.ts'
-import { eventBetween, taskTransitions } from '../../machines/task-machine.ts'
+import { eventBetween, taskTransitions } from '../../machines/transition-table.ts'
 import type { LedgerSnapshot } from '../snapshot.ts'
 import { sql } from '../statement.ts'
 import { isShownTask } from '../tables/hidden.ts'

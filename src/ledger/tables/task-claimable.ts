@@ -14,8 +14,8 @@ import {
   sql,
 } from '../statement.ts'
 import { liesIn } from './task-ancestors.ts'
-import { allOf } from './task-matches.ts'
-import { byPriority, type Match, readInOrder } from './task-reader.ts'
+import { allOf } from './task-list-matches.ts'
+import { byPriority, type Match, readInOrder } from './task-list-reader.ts'
 import { countOfBelow, hasTag, tasks, withBelow } from './task-row.ts'
 
 /** A family of at most so many tasks is read whole. */

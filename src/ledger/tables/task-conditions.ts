@@ -5,7 +5,7 @@ import { among, type Dialect, type RawSql, sql } from '../statement.ts'
 import { isShownTask } from './hidden.ts'
 import { hasTag, isQueuedBehindItsRun } from './task-row.ts'
 
-/** The conditions on a row by itself; `words` and `below` are matched apart (task-matches.ts). */
+/** The conditions on a row by itself; `words` and `below` are matched apart (task-list-matches.ts). */
 export function conditionsOf(dialect: Dialect, filter: TaskFilter): RawSql[] {
   const { statuses, parentId, executor, keyPrefix, owner, ready, released, failedWith, type, ids } = filter
   return [

@@ -5,9 +5,9 @@ import { type StatementCompiler, sql } from '../statement.ts'
 import { isShownTask } from './hidden.ts'
 import { conditionsOf } from './task-conditions.ts'
 import { TaskFamilies } from './task-families.ts'
-import { allOf, TaskMatches } from './task-matches.ts'
+import { allOf, TaskMatches } from './task-list-matches.ts'
+import { byPriority, type Match, TaskReader } from './task-list-reader.ts'
 import { tasksAsOf } from './task-past.ts'
-import { byPriority, type Match, TaskReader } from './task-reader.ts'
 
 type Lists = Pick<
   Reads['task'],

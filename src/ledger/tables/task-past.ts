@@ -4,8 +4,8 @@ import { queryRows, sliced, sql } from '../statement.ts'
 import { events } from './event.ts'
 import { isShownTask } from './hidden.ts'
 import { isAmong } from './task-conditions.ts'
-import type { TaskMatches } from './task-matches.ts'
-import type { TaskReader } from './task-reader.ts'
+import type { TaskMatches } from './task-list-matches.ts'
+import type { TaskReader } from './task-list-reader.ts'
 import { tasks } from './task-row.ts'
 
 /** The maximum of tasks that one statement reads with their events. */

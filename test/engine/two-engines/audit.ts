@@ -6,7 +6,7 @@ import { isSettled, isTerminal, type TaskRecord, type TaskStatus } from '../../.
 import type { Op, Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
 import { dependencyVerdict, parentVerdict } from '../../../src/machines/family.ts'
 import { isClaimable, isReady } from '../../../src/machines/readiness.ts'
-import { awaitsChildren, eventBetween } from '../../../src/machines/task-machine.ts'
+import { awaitsChildren, eventBetween } from '../../../src/machines/transition-table.ts'
 
 export interface EngineLimits {
   maxConcurrent: number

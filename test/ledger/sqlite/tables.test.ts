@@ -18,7 +18,7 @@ import { isSettled, isTerminal, taskStatuses } from '../../../src/entities/task.
 import { onInterruptPolicies } from '../../../src/entities/task-fields.ts'
 import { objectiveStatuses, stintStatuses } from '../../../src/entities/team.ts'
 import { callTransitions, openCallStatuses, runTransitions } from '../../../src/machines/lifecycles.ts'
-import { taskTransitions } from '../../../src/machines/task-machine.ts'
+import { taskTransitions } from '../../../src/machines/transition-table.ts'
 import {
   callRow,
   consolidationRow,

@@ -10,7 +10,7 @@ import {
   stintTransitions,
   supervisorTransitions,
 } from '../../../src/machines/lifecycles.ts'
-import { taskTransitions } from '../../../src/machines/task-machine.ts'
+import { taskTransitions } from '../../../src/machines/transition-table.ts'
 
 type Table = Readonly<Record<string, Readonly<Record<string, string | undefined>>>>
 

@@ -6,10 +6,11 @@ import { messageOf } from '../../../core/stored-error.ts'
 import type { Engine, EngineOptions } from '../../../engine-api.ts'
 import type { Task } from '../../../entities/task.ts'
 import { openLedger } from '../../../ledger/open-ledger.ts'
+import { chooseRound, readRound } from '../../../plans/find-round.ts'
 import { type FollowOptions, followRound, RoundFeed } from '../../../plans/follow-round.ts'
 import { openSubtasks } from '../../../plans/idle.ts'
 import { lastOf } from '../../../plans/plan.ts'
-import { chooseRound, preparePlan, readRound } from '../../../plans/prepare-round.ts'
+import { preparePlan } from '../../../plans/prepare-round.ts'
 import {
   type Decision,
   decide,

@@ -4,7 +4,7 @@ import type { Op, TaskFilter } from '../ledger.ts'
 import { among, column, type RawSql, row, type StatementCompiler, sliced, sql } from '../statement.ts'
 import { beginsWith, conditionsOf, isAmong, isOneOf } from './task-conditions.ts'
 import type { TaskFamilies } from './task-families.ts'
-import { type Match, maxRowsRead, type Part, readInOrder, type TaskReader } from './task-reader.ts'
+import { type Match, maxRowsRead, type Part, readInOrder, type TaskReader } from './task-list-reader.ts'
 
 /** The maximum of bytes of text that one statement searches, unless a single task has more. */
 const maxBytesSearched = 1024 * 1024

@@ -1,8 +1,8 @@
 // Changes of a task's row: by a transition, or in the same state. Pure; the only place where readiness is derived.
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { isClaimable, isReady } from './readiness.ts'
-import { requireTransition, type TaskEventName } from './task-machine.ts'
 import { writeSnapshot } from './task-snapshot.ts'
+import { requireTransition, type TaskEventName } from './transition-table.ts'
 
 /** The columns that callers may change; the others follow from the state. */
 export type Changes = Partial<

@@ -15,7 +15,7 @@ import {
   statesAccepting,
   type TaskEventName,
   taskEvents,
-} from '../../src/machines/task-machine.ts'
+} from '../../src/machines/transition-table.ts'
 
 /** Written from conformance 1.2, not from the source: from, event, to. */
 const edges: ReadonlyArray<[TaskStatus, TaskEventName, TaskStatus]> = [
