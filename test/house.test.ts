@@ -99,7 +99,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       { 'src/surfaces/cli/verbs/pause.ts': `import { pause } from '../../../steps/pause.ts'` },
       { 'src/surfaces/http/routes.ts': `import type { Tx } from '../../ledger/ledger.ts'` },
       { 'src/surfaces/repl/session.ts': `import { draft } from '../../drafts/draft.ts'` },
-      { 'src/surfaces/mcp/mapping.ts': `await import('../../actors/supervisor.ts')` },
+      { 'src/surfaces/mcp/task-mapping.ts': `await import('../../actors/supervisor.ts')` },
       { 'src/terminal/memory-text.ts': `import { mergeFacts, type Conflict } from '../memory/merge.ts'` },
     ],
     fine: {
@@ -319,7 +319,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/vocabularies/exo.ts': `'cancelled'`,
       'src/entities/status-filter.ts': `'cancelled'`,
       'src/abilities/index.ts': `'cancelled'`,
-      'src/surfaces/a2a/mapping.ts': `'cancelled'`,
+      'src/surfaces/a2a/task-mapping.ts': `'cancelled'`,
     },
   },
   'process and completion statuses occur in vocabularies only': {

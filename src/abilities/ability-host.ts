@@ -28,7 +28,10 @@ export interface AbilityHost extends MemoryHost {
    * @throws ErrandError ENGINE_CLOSED, the refusal of the step, or the failure of the ledger.
    */
   step<R>(step: Step<R>): Promise<R>
-  /** The same for a step that creates these trees. Roots may start in its commit, all others after it. */
+  /**
+   * The same for a step that creates these trees. A root with an executor may start in its commit. Others, such as all tasks of a plan, start
+   * in a later one: the feed reports their creation to the supervisor, which looks for ready tasks.
+   */
   create<R>(step: Step<R>, trees: ReadonlyArray<readonly TaskDraft[]>): Promise<R>
   /** Converts stored tasks to their public form. Works while the engine closes, too. */
   views(records: readonly TaskRecord[]): Promise<Task[]>

@@ -1,6 +1,6 @@
 // Prepares a round of a plan: creates missing tasks, gives changed ones their new definition and failed ones a new attempt, and
-// starts those that were held. All of it happens before any task runs, and each step can be repeated: after a crash in between the next run
-// decides anew and does the rest.
+// starts those that were held. Each step can be repeated: after a crash in between the next run decides anew and does the rest. The engine of
+// `errand run` starts no task before all of it is done. One that works already may start a task that was created while others are changed.
 
 import { timeOf } from '../api/engine-time.ts'
 import type { TaskPatch } from '../api/options.ts'
@@ -9,25 +9,20 @@ import { createRandomIds } from '../core/ids.ts'
 import type { CreateOptions, Engine } from '../engine-api.ts'
 import { isSettled, type Task } from '../entities/task.ts'
 import { type FieldOf, resetValue, updateFields, workFields } from '../entities/task-fields.ts'
-import { chooseRound, type RoundChoice, readRound } from './find-round.ts'
-import { deadlineOf, isGoal, type Plan, type PlanTask } from './plan.ts'
-import { planFields } from './plan-schema.ts'
 import {
   blockersOf,
   type Decision,
   decide,
   hasOldEdges,
   isChanged,
-  type KnownRound,
-  type KnownTask,
-  markOf,
   newGeneration,
-  type PlanMark,
   type RoundRequest,
   takesDefinition,
-  withMark,
-  withTasks,
-} from './round.ts'
+} from './decide-round.ts'
+import { chooseRound, type RoundChoice, readRound } from './find-round.ts'
+import { deadlineOf, isGoal, type Plan, type PlanTask } from './plan.ts'
+import { planFields } from './plan-schema.ts'
+import { type KnownRound, type KnownTask, markOf, type PlanMark, withMark, withTasks } from './round.ts'
 import { planKey } from './round-key.ts'
 
 export interface PlanRequest extends RoundRequest, RoundChoice {
@@ -49,7 +44,7 @@ export interface PlannedRound extends PreparedRound {
   round: string
 }
 
-/** Chooses the round, reads it, and creates and changes its tasks. @throws ErrandError for any refusal; no task has run then. */
+/** Finds the round, and creates and changes its tasks. @throws ErrandError for any refusal; what was written before it stays. */
 export async function preparePlan(engine: Engine, request: PlanRequest): Promise<PlannedRound> {
   const round = await chooseRound(engine, planKey(request.plan, request.ledger), request)
   const found = await readRound(engine, round)
@@ -72,7 +67,7 @@ const maxRaces = 100
 
 /**
  * Creates, changes, retries and starts the tasks of a round as decided. The round is read again only after a generation was created.
- * @throws ErrandError for any refusal of the engine; no task has run then.
+ * @throws ErrandError for any refusal of the engine; what was written before it stays.
  */
 async function prepareRound(engine: Engine, options: PrepareOptions): Promise<PreparedRound> {
   const { decisions, known } = await createMissing(engine, options)

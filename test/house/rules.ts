@@ -588,7 +588,7 @@ export const namesHaveMeaning: Rule = (files) =>
 
 /** Files that use the terms of other systems, because they exchange data with them. */
 const usesForeignTerms =
-  /^src\/(?:vocabularies|abilities)\/|^src\/entities\/status-filter\.ts$|\/(?:mapping|board-files)\.ts$/
+  /^src\/(?:vocabularies|abilities)\/|^src\/entities\/status-filter\.ts$|\/(?:task-mapping|board-files)\.ts$/
 
 const canceledHasOneL: Rule = (files) =>
   files

@@ -2,8 +2,8 @@
 import { taskStatuses } from '../../entities/task.ts'
 import type { Op, TaskFilter } from '../ledger.ts'
 import { among, column, type RawSql, row, type StatementCompiler, sliced, sql } from '../statement.ts'
-import { beginsWith, conditionsOf, isAmong, isOneOf } from './task-conditions.ts'
 import type { TaskFamilies } from './task-families.ts'
+import { beginsWith, conditionsOf, isAmong, isOneOf } from './task-filter.ts'
 import { type Match, maxRowsRead, type Part, readInOrder, type TaskReader } from './task-list-reader.ts'
 
 /** The maximum of bytes of text that one statement searches, unless a single task has more. */

@@ -1,10 +1,10 @@
-// Lists of tasks by any filter.
+// Lists of tasks by any filter. Its conditions are in task-filter.ts, the statements in task-list-matches.ts and task-list-reader.ts.
 import { type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import type { Reads } from '../ledger.ts'
 import { type StatementCompiler, sql } from '../statement.ts'
 import { isShownTask } from './hidden.ts'
-import { conditionsOf } from './task-conditions.ts'
 import { TaskFamilies } from './task-families.ts'
+import { conditionsOf } from './task-filter.ts'
 import { allOf, TaskMatches } from './task-list-matches.ts'
 import { byPriority, type Match, TaskReader } from './task-list-reader.ts'
 import { tasksAsOf } from './task-past.ts'

@@ -1,8 +1,9 @@
 // The decisions about a round as text: all of them for `--dry-run`, and notes for a run about tasks that stay although they were changed,
 // canceled, or removed from the plan.
 import { isSettled, type TaskStatus } from '../../entities/task.ts'
+import type { Decision } from '../../plans/decide-round.ts'
 import { isGoal } from '../../plans/plan.ts'
-import type { Decision, KnownTask } from '../../plans/round.ts'
+import type { KnownTask } from '../../plans/round.ts'
 import { shellCommand } from '../../terminal/shell-quote.ts'
 import { formatTable } from '../../terminal/table.ts'
 import { stateLabel, taskNumber } from '../../terminal/task-labels.ts'

@@ -1,8 +1,8 @@
 // The arguments of `errand run`: the plan, its round, the tasks that run, and the slots and the model for them.
 import { availableParallelism } from 'node:os'
+import { type RoundRequest, roundRequest } from '../../plans/decide-round.ts'
 import { commandLineExecutors, readPlan } from '../../plans/parse-plan.ts'
 import type { Plan } from '../../plans/plan.ts'
-import { type RoundRequest, roundRequest } from '../../plans/round.ts'
 import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../../terminal/arguments.ts'
 import type { CommandIo } from '../../terminal/io.ts'
 import { realLedger } from './ledger-path.ts'

@@ -6,9 +6,9 @@ import type { Clock } from '../../core/clock.ts'
 import { parse } from '../../core/parse.ts'
 import { rest } from '../../core/signals.ts'
 import { loadSdk, loadStdioSdk, type Sdk } from './load-sdk.ts'
-import { cancellation } from './mapping.ts'
 import { type McpStdioOptions, type ServedEngine, stdioOptionsSchema } from './mcp-options.ts'
 import { McpService } from './mcp-service.ts'
+import { cancellation } from './task-mapping.ts'
 
 /**
  * Serves the abilities of an engine to the client on stdin and stdout. Resolves when the client has disconnected and its pending requests

@@ -7,7 +7,7 @@ import { ErrandError } from '../../core/errors.ts'
 import type { Task } from '../../entities/task.ts'
 import { publicError } from '../../web/public-error.ts'
 import type { Sdk } from './load-sdk.ts'
-import { fromForm, type ShownTask, toDetailedHandle, toHandle } from './mapping.ts'
+import { fromForm, type ShownTask, toDetailedHandle, toHandle } from './task-mapping.ts'
 import type { ToolResult } from './tool-results.ts'
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks'

@@ -1,8 +1,8 @@
 // TAB completion: tasks after `@`, commands after `/`, the arguments of a command after it, and JavaScript elsewhere.
 import type { AsyncCompleter } from 'node:readline'
 import type { Session } from './session.ts'
-import { replVerbs } from './session-verbs.ts'
 import { taskRefs } from './task-refs.ts'
+import { replVerbs } from './verbs.ts'
 
 export type Completion = [candidates: string[], completed: string]
 

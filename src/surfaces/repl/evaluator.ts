@@ -11,7 +11,7 @@ import { errorText, interrupted } from './error-text.ts'
 import { namedValues } from './named-values.ts'
 import { type Line, readLine } from './read-line.ts'
 import type { Session } from './session.ts'
-import { isVerb, requireVerb } from './session-verbs.ts'
+import { isVerb, requireVerb } from './verbs.ts'
 
 export type Outcome =
   | { kind: 'value'; value: unknown }

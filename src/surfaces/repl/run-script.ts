@@ -11,7 +11,7 @@ import type { Evaluator, Outcome } from './evaluator.ts'
 import { noticed } from './named-values.ts'
 import { Printer, type PrinterOutput } from './printer.ts'
 import { Session } from './session.ts'
-import { isVerb } from './session-verbs.ts'
+import { isVerb } from './verbs.ts'
 
 export interface ScriptIo {
   stdout: PrinterOutput

@@ -1,4 +1,4 @@
-// The commands of the session: calling any ability, help, which changes are printed, and exit.
+// The commands of the session: calling any ability, which changes are printed, and exit.
 import { inspect } from 'node:util'
 import type { Ability } from '../../bus/ability.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'
@@ -6,12 +6,10 @@ import { ErrandError, nearestName } from '../../core/errors.ts'
 import { messageOf } from '../../core/stored-error.ts'
 import { misuse } from '../../terminal/arguments.ts'
 import { firstLine } from '../../terminal/terminal-text.ts'
-import { changeVerbs } from './change-verbs.ts'
 import { takeWord } from './read-line.ts'
-import { readVerbs } from './read-verbs.ts'
-import type { ReplVerb, ReplVerbs, Session } from './session.ts'
+import type { ReplVerbs, Session } from './session.ts'
 
-const sessionVerbs: ReplVerbs = {
+export const sessionVerbs: ReplVerbs = {
   call: {
     usage: 'call ABILITY [JSON]',
     summary: 'call an ability with an input',
@@ -63,14 +61,6 @@ const sessionVerbs: ReplVerbs = {
       session.loudness = rest === 'all' ? 'all' : 'own'
     },
   },
-  help: {
-    usage: 'help [VERB]',
-    summary: 'list the commands, or describe one',
-    complete: async () => Object.keys(replVerbs),
-    async run({ printer }, rest) {
-      printer.lines(rest === '' ? overview() : [helpOf(requireVerb(rest.replace(/^[/.]/, '')))])
-    },
-  },
   exit: {
     usage: 'exit',
     summary: 'end the session; tasks in other processes continue',
@@ -78,41 +68,6 @@ const sessionVerbs: ReplVerbs = {
       session.over = true
     },
   },
-}
-
-/** All commands by name. */
-export const replVerbs: ReplVerbs = { ...changeVerbs, ...readVerbs, ...sessionVerbs }
-
-export function isVerb(word: string): boolean {
-  return Object.hasOwn(replVerbs, word)
-}
-
-/** @throws ErrandError INVALID_INPUT { verb, nearest } */
-export function requireVerb(name: string): ReplVerb {
-  const verb = isVerb(name) ? replVerbs[name] : undefined
-  if (verb !== undefined) return verb
-  const nearest = nearestName(name, Object.keys(replVerbs))
-  throw misuse(
-    `There is no command /${name}.${didYouMean(nearest === undefined ? undefined : `/${nearest}`)} /help lists them.`,
-    {
-      verb: name,
-      nearest,
-    },
-  )
-}
-
-function helpOf({ usage, summary }: ReplVerb): string {
-  return `/${usage}\n  ${summary}`
-}
-
-function overview(): string[] {
-  return [
-    '@TASK TEXT  send a message to a task, and follow it to its answer (Ctrl-C ends following, not the task)',
-    ...Object.values(replVerbs).map(({ usage, summary }) => `/${usage}  ${summary}`),
-    'TASK is a number, an id or a unique prefix of it, a name, or $ for the last one.',
-    'Everything else is JavaScript, with `await`: engine, bus, abilities.task.pause({ taskId }), call("task:pause", { taskId }),',
-    'tasks["12"], tasks.report, create({ name }), list(), get(id), …; $ is the last task, _ the last value, _error the last error.',
-  ]
 }
 
 function findAbility({ engine }: Session, abilityId: string): Ability {

@@ -17,7 +17,7 @@ import { noticed } from './named-values.ts'
 import { Printer, type PrinterOutput, type TypedLine } from './printer.ts'
 import { runScript } from './run-script.ts'
 import { Session } from './session.ts'
-import { replVerbs } from './session-verbs.ts'
+import { replVerbs } from './verbs.ts'
 
 export interface ReplOptions {
   /** Default: `process.stdin`. When it is not a terminal its lines are run as a script (`runScript`). */

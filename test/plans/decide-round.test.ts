@@ -1,18 +1,16 @@
 // The decisions about a round, from the plan and the tasks in the ledger, which are plain values here.
 import { describe, expect, it } from 'vitest'
 import type { Task, TaskStatus } from '../../src/entities/task.ts'
-import type { Plan } from '../../src/plans/plan.ts'
 import {
   blockersOf,
   decide,
   hasOldEdges,
-  type KnownRound,
-  knownRound,
   leftovers,
-  markOf,
   newGeneration,
   type RoundRequest,
-} from '../../src/plans/round.ts'
+} from '../../src/plans/decide-round.ts'
+import type { Plan } from '../../src/plans/plan.ts'
+import { type KnownRound, knownRound, markOf } from '../../src/plans/round.ts'
 import { planOf } from '../surfaces/cli/plan-text.ts'
 import { taskOf } from '../surfaces/cli/task-of.ts'
 
