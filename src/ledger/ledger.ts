@@ -453,7 +453,7 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   }
 }
 
-/** What a ledger reports to its observers. */
+/** What a ledger reports to its observers, such as the feed of an engine (`actors/feed.ts`). */
 export interface LedgerObserver {
   /** Events of a commit of this process, in order. They are durable. */
   committed(events: readonly TaskEvent[]): void
