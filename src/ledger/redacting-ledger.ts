@@ -7,7 +7,7 @@ import { writeSnapshot } from '../machines/task-snapshot.ts'
 import type { Ledger, Reads, Tx } from './ledger.ts'
 import { contentOfCalls, contentOfTables, error, type How, json, schema, text } from './redacted-content.ts'
 import type { TableName } from './schema.ts'
-import { definitionFields, stateFields } from './tables/task-row.ts'
+import { definitionFields, stateFields } from './tables/task-columns.ts'
 
 /**
  * The data of events that are not content: states, names that are looked up, and numbers. Keys of ids end in `Id`. Every new key is

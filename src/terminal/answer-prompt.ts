@@ -14,7 +14,7 @@ import { cliCaller } from './caller.ts'
 import { type CommandIo, hasColor, type Keyboard } from './io.ts'
 import { LiveScreen } from './live-screen.ts'
 import { createPaint } from './paint.ts'
-import type { OpenQuestion, RoundView, Row } from './round-view.ts'
+import type { OpenQuestion, RoundRows, Row } from './round-rows.ts'
 import { cleanLine, cleanText, wrapText } from './terminal-text.ts'
 
 export interface PromptOptions {
@@ -151,7 +151,7 @@ export function promptAt(io: CommandIo, engine: Engine, options: PromptOptions =
  * Whether a question of these tasks, or of those that their agents created, is open. Refreshes the rows, because the feed reports each
  * of several questions of a task only once.
  */
-export async function hasQuestion(engine: Engine, view: RoundView, tasks: readonly Task[]): Promise<boolean> {
+export async function hasQuestion(engine: Engine, view: RoundRows, tasks: readonly Task[]): Promise<boolean> {
   view.refresh([...tasks, ...(await openSubtasks(engine, tasks))])
   return view.rows.some((row) => row.question !== null)
 }
@@ -194,7 +194,7 @@ export interface QuestionLine {
 /** `isLineFree`: whether the cursor is at the beginning of a line, so that drawing overwrites nothing. */
 export function createQuestionLine(
   io: CommandIo,
-  view: RoundView,
+  view: RoundRows,
   prompt: AnswerPrompt,
   isLineFree: () => boolean,
 ): QuestionLine {

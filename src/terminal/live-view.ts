@@ -7,7 +7,7 @@ import type { AnswerPrompt } from './answer-prompt.ts'
 import { type CommandIo, hasColor } from './io.ts'
 import { LiveScreen } from './live-screen.ts'
 import { createPaint, type Paint } from './paint.ts'
-import type { Reporter, RoundView, Row } from './round-view.ts'
+import type { Reporter, RoundRows, Row } from './round-rows.ts'
 import { cleanLine, displayWidth, firstLine, fitWidth, padWidth } from './terminal-text.ts'
 
 const frameMs = 100
@@ -23,7 +23,7 @@ const minNoteWidth = 8
 /** `prompt`: the lines for answers to open questions; undefined without a keyboard. */
 export function createLiveView(
   io: CommandIo,
-  view: RoundView,
+  view: RoundRows,
   { prompt, clock = systemClock }: { prompt?: AnswerPrompt | undefined; clock?: Clock } = {},
 ): Reporter {
   const screen = new LiveScreen(io.stdout)

@@ -12,12 +12,12 @@ import {
   textOf,
 } from './event-fields.ts'
 import { type CommandIo, print, printJson } from './io.ts'
-import type { Reporter, RoundView, Row } from './round-view.ts'
+import type { Reporter, RoundRows, Row } from './round-rows.ts'
 import { cleanLine, displayWidth, firstLine, padWidth } from './terminal-text.ts'
 
 const maxLabelWidth = 28
 
-export function createPlainLines(io: CommandIo, view: RoundView): Reporter {
+export function createPlainLines(io: CommandIo, view: RoundRows): Reporter {
   const labels = view.rows.filter((row) => !row.group).map((row) => displayWidth(cleanLine(row.path)))
   const width = Math.min(
     maxLabelWidth,

@@ -7,7 +7,7 @@ import type { Task } from '../../src/entities/task.ts'
 import { readRound } from '../../src/plans/find-round.ts'
 import { followRound, RoundFeed } from '../../src/plans/follow-round.ts'
 import { withMark } from '../../src/plans/round.ts'
-import { observing, RoundView } from '../../src/terminal/round-view.ts'
+import { observing, RoundRows } from '../../src/terminal/round-rows.ts'
 import { planOf } from '../surfaces/cli/plan-text.ts'
 import { taskOf } from '../surfaces/cli/task-of.ts'
 
@@ -53,7 +53,7 @@ function setup(fields: Partial<Task>) {
       return { reason: 'held', at: null }
     },
   } as unknown as Engine
-  const view = new RoundView(plan, { newest: new Map(), nextGeneration: 1 })
+  const view = new RoundRows(plan, { newest: new Map(), nextGeneration: 1 })
   const reporter = { ownsScreen: false, event() {}, end() {} }
   const controller = new AbortController()
   const feed = new RoundFeed(engine)

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import { AnswerPrompt, type PromptOptions } from '../../src/terminal/answer-prompt.ts'
-import type { OpenQuestion, Row } from '../../src/terminal/round-view.ts'
+import type { OpenQuestion, Row } from '../../src/terminal/round-rows.ts'
 
 const question: OpenQuestion = {
   id: 'q1',

@@ -6,7 +6,7 @@ import type { KnownRound } from '../../src/plans/round.ts'
 import { LiveScreen } from '../../src/terminal/live-screen.ts'
 import { createLiveView, drawFrame } from '../../src/terminal/live-view.ts'
 import { createPaint } from '../../src/terminal/paint.ts'
-import { RoundView, type Row } from '../../src/terminal/round-view.ts'
+import { RoundRows, type Row } from '../../src/terminal/round-rows.ts'
 import { displayWidth, fitWidth } from '../../src/terminal/terminal-text.ts'
 import { fakeIo } from '../surfaces/cli/fake-io.ts'
 import { planOf } from '../surfaces/cli/plan-text.ts'
@@ -197,7 +197,7 @@ it('createLiveView redraws on a timer and ends with a last frame and a visible c
     const timers: Array<() => void> = []
     let now = 0
     const clock: Clock = { now: () => now, setTimeout: (fn) => timers.push(fn), clearTimeout: () => timers.splice(0) }
-    const view = new RoundView(plan, known)
+    const view = new RoundRows(plan, known)
     const reporter = createLiveView(io, view, { clock })
     const event: TaskEvent = {
       seq: 1,

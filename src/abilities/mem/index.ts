@@ -1,6 +1,7 @@
 // The abilities of memory. Their registration and their types derive from this list.
+
+import { memArchive, memConsolidate, memMerge, memObserve, memRemember, memSave } from './changes.ts'
 import { memBranches, memFacts, memHistory, memObservations, memRetrieve, memWhy } from './read.ts'
-import { memArchive, memConsolidate, memMerge, memObserve, memRemember, memSave } from './write.ts'
 
 export const memAbilities = [
   memArchive,

@@ -3,7 +3,7 @@ import { defineTable, json, plain, statementsOf } from '../columns.ts'
 import type { BoardNeighbour, Op, Tx } from '../ledger.ts'
 import { numberOf, rows, type StatementCompiler, sliced, sql, write } from '../statement.ts'
 import { isShown, isShownTask } from './hidden.ts'
-import { tasks } from './task-row.ts'
+import { tasks } from './task-columns.ts'
 
 const boards = defineTable('board', {
   name: plain,

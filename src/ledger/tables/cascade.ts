@@ -18,7 +18,7 @@ import {
 import { calls } from './call.ts'
 import { dependencies } from './dependency.ts'
 import { isShownTask } from './hidden.ts'
-import { withBelow } from './task-row.ts'
+import { withBelow } from './task-columns.ts'
 
 const cancelable = sql.join(statesAccepting('cancel').map((status) => sql.lit(status)))
 const terminal = sql.join(taskStatuses.filter(isTerminal).map((status) => sql.lit(status)))

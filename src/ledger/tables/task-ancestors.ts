@@ -2,7 +2,7 @@
 import type { TaskRecord } from '../../entities/task.ts'
 import type { Op } from '../ledger.ts'
 import type { Statement } from '../statement.ts'
-import { tasks } from './task-row.ts'
+import { tasks } from './task-columns.ts'
 
 export function* ancestorsOf(selectById: Statement, id: string): Op<TaskRecord[]> {
   const above = new Map<string, TaskRecord>()

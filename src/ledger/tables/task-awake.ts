@@ -2,8 +2,8 @@
 import type { Trees } from '../../entities/task-trees.ts'
 import type { Op } from '../ledger.ts'
 import { type Dialect, queryRows, type RawSql, sql } from '../statement.ts'
+import { idsInTrees } from './task-columns.ts'
 import { modelIsNamed, treeHoles } from './task-ready.ts'
-import { idsInTrees } from './task-row.ts'
 
 /**
  * One probe for each reason to stay awake. Each uses a partial index, so that settled tasks cost nothing. CROSS JOIN forces the order of

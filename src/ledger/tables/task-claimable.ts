@@ -14,9 +14,9 @@ import {
   sql,
 } from '../statement.ts'
 import { liesIn } from './task-ancestors.ts'
+import { countOfBelow, hasTag, tasks, withBelow } from './task-columns.ts'
 import { allOf } from './task-list-matches.ts'
 import { byPriority, type Match, readInOrder } from './task-list-reader.ts'
-import { countOfBelow, hasTag, tasks, withBelow } from './task-row.ts'
 
 /** A family of at most so many tasks is read whole. */
 const maxFamily = 1_000

@@ -4,7 +4,7 @@ import { statementsOf } from '../columns.ts'
 import type { Reads } from '../ledger.ts'
 import { row, type StatementCompiler, sql } from '../statement.ts'
 import { mayTimeOut, ownerOf } from './run.ts'
-import { tasks } from './task-row.ts'
+import { tasks } from './task-columns.ts'
 
 export function createDueTasks(
   compiler: StatementCompiler,

@@ -3,8 +3,8 @@ import type { TaskRecord } from '../../entities/task.ts'
 import type { Op } from '../ledger.ts'
 import { among, numberOf, type StatementCompiler, sql } from '../statement.ts'
 import { isShown } from './hidden.ts'
+import { countOfBelow, tasks, withBelow } from './task-columns.ts'
 import { byPriority, type Match, maxRowsRead, maxRowsReturned, type TaskReader } from './task-list-reader.ts'
-import { countOfBelow, tasks, withBelow } from './task-row.ts'
 
 type Child = Match & { id: string }
 

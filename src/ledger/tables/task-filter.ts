@@ -3,7 +3,7 @@ import type { TaskStatus } from '../../entities/task.ts'
 import type { TaskFilter } from '../ledger.ts'
 import { among, type Dialect, type RawSql, sql } from '../statement.ts'
 import { isShownTask } from './hidden.ts'
-import { hasTag, isQueuedBehindItsRun } from './task-row.ts'
+import { hasTag, isQueuedBehindItsRun } from './task-columns.ts'
 
 /** The conditions on a row by itself; `words` and `below` are matched apart (task-list-matches.ts). */
 export function conditionsOf(dialect: Dialect, filter: TaskFilter): RawSql[] {

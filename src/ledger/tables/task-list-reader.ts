@@ -13,7 +13,7 @@ import {
   sliced,
   sql,
 } from '../statement.ts'
-import { tasks } from './task-row.ts'
+import { tasks } from './task-columns.ts'
 
 /** The maximum of rows that one statement reads. */
 export const maxRowsRead = 1_000

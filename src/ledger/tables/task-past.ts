@@ -3,10 +3,10 @@ import type { Op, TaskAtEvent } from '../ledger.ts'
 import { queryRows, sliced, sql } from '../statement.ts'
 import { events } from './event.ts'
 import { isShownTask } from './hidden.ts'
+import { tasks } from './task-columns.ts'
 import { isAmong } from './task-filter.ts'
 import type { TaskMatches } from './task-list-matches.ts'
 import type { TaskReader } from './task-list-reader.ts'
-import { tasks } from './task-row.ts'
 
 /** The maximum of tasks that one statement reads with their events. */
 const maxTasksRead = 200

@@ -15,7 +15,7 @@ import {
   sql,
 } from '../statement.ts'
 import { liesIn } from './task-ancestors.ts'
-import { countQueuedBehindRuns, idsInTrees, tasks } from './task-row.ts'
+import { countQueuedBehindRuns, idsInTrees, tasks } from './task-columns.ts'
 
 /** A statement on all ready tasks, and one on those in some trees, which may be far behind the others. */
 interface ReadyStatement {

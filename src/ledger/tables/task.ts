@@ -7,10 +7,10 @@ import { ancestorsOf } from './task-ancestors.ts'
 import { anyAwake } from './task-awake.ts'
 import { createChildFacts } from './task-children.ts'
 import { createClaimable } from './task-claimable.ts'
+import { definitionFields, stateFields, tasks, withBelow } from './task-columns.ts'
 import { createDueTasks } from './task-due.ts'
 import { createTaskLists } from './task-list.ts'
 import { createReadyTasks } from './task-ready.ts'
-import { definitionFields, stateFields, tasks, withBelow } from './task-row.ts'
 
 const counted = { counted: true }
 

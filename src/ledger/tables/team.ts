@@ -3,7 +3,7 @@ import { defineTable, json, jsonOrNull, plain, statementsOf } from '../columns.t
 import type { Tx, TypeCount } from '../ledger.ts'
 import { queryRows, rows, type StatementCompiler, sql } from '../statement.ts'
 import { isShown, isShownTask } from './hidden.ts'
-import { tasks } from './task-row.ts'
+import { tasks } from './task-columns.ts'
 
 /** What may change of a team. */
 const teamFields = {

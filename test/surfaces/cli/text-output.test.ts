@@ -6,7 +6,7 @@ import type { KnownRound } from '../../../src/plans/round.ts'
 import { LogLines } from '../../../src/terminal/log-lines.ts'
 import { toFlowchart } from '../../../src/terminal/mermaid.ts'
 import { createJsonLines, createPlainLines } from '../../../src/terminal/round-log.ts'
-import { RoundView } from '../../../src/terminal/round-view.ts'
+import { RoundRows } from '../../../src/terminal/round-rows.ts'
 import { shellCommand } from '../../../src/terminal/shell-quote.ts'
 import { treeLines } from '../../../src/terminal/task-tree.ts'
 import { fakeIo } from './fake-io.ts'
@@ -21,7 +21,7 @@ function setup() {
     (path) => [path, { task: taskOf({ id: `task-${path}`, name: path }), mark: { ...mark, path } }] as const,
   )
   const known: KnownRound = { newest: new Map(newest), nextGeneration: 1 }
-  const view = new RoundView(plan, known)
+  const view = new RoundRows(plan, known)
   const io = fakeIo()
   const reporter = createPlainLines(io, view)
   let seq = 0
@@ -78,7 +78,7 @@ it('errand run prints each start, line of output and end as one line without a t
   ])
 })
 
-it('RoundView reports when no task is active, and the last output of each task', () => {
+it('RoundRows reports when no task is active, and the last output of each task', () => {
   const { view, emit } = setup()
   expect(view.looksIdle).toBe(true)
   emit('task.started', 'g', 0, { status: 'working', from: 'submitted' })

@@ -14,7 +14,7 @@ import { modelFailure } from '../../../terminal/event-fields.ts'
 import { exitCodes } from '../../../terminal/exit-code.ts'
 import { type CommandIo, isLiveTerminal, note, printJson } from '../../../terminal/io.ts'
 import { linesOf } from '../../../terminal/round-log.ts'
-import { RoundView } from '../../../terminal/round-view.ts'
+import { RoundRows } from '../../../terminal/round-rows.ts'
 import { shellCommand } from '../../../terminal/shell-quote.ts'
 import { StopListener } from '../../../terminal/stop-listener.ts'
 import { taskLabel, taskNumber } from '../../../terminal/task-labels.ts'
@@ -68,7 +68,7 @@ export function abilityList(text: string | undefined): string[] | undefined {
 async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags): Promise<number> {
   const stop = new StopListener(io)
   const bell = new Notifier()
-  const view = new RoundView({ byPath: new Map() }, knownRound([]))
+  const view = new RoundRows({ byPath: new Map() }, knownRound([]))
   view.follow(task)
   for (const each of await openSubtasks(engine, [task])) view.adopt(each)
   const answers = new AnswerStream({
@@ -113,7 +113,7 @@ async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags
 }
 
 /** Notes events that are not in the stream of the task: failures of its model, and changes of its subtasks. */
-function noteEvent(event: TaskEvent, view: RoundView, { id }: Task, answers: AnswerStream | undefined): void {
+function noteEvent(event: TaskEvent, view: RoundRows, { id }: Task, answers: AnswerStream | undefined): void {
   const row = view.apply(event)
   if (row === undefined || answers === undefined) return
   if (event.taskId !== id) for (const line of linesOf(event, row)) answers.note(`${row.name}: ${line}`)
@@ -121,7 +121,7 @@ function noteEvent(event: TaskEvent, view: RoundView, { id }: Task, answers: Ans
 }
 
 /** Returns undefined without a terminal. */
-function questionLine(io: CommandIo, engine: Engine, view: RoundView, answers: AnswerStream): QuestionLine | undefined {
+function questionLine(io: CommandIo, engine: Engine, view: RoundRows, answers: AnswerStream): QuestionLine | undefined {
   const prompt = isLiveTerminal({ ...io, stdout: io.stderr }) ? promptAt(io, engine) : undefined
   return prompt && createQuestionLine(io, view, prompt, () => answers.atLineStart)
 }

@@ -3,9 +3,9 @@ import { misuse } from '../../../terminal/arguments.ts'
 import { defineVerb, verbTable } from '../verb.ts'
 
 const ledgerVerbs = verbTable({
-  copy: { summary: 'copy a ledger, also while engines work on it', load: () => import('./ledger/copies.ts') },
-  check: { summary: 'list what violates the invariants of a ledger', load: () => import('./ledger/copies.ts') },
-  restore: { summary: 'put a copy in the place of a ledger', load: () => import('./ledger/copies.ts') },
+  copy: { summary: 'copy a ledger, also while engines work on it', load: () => import('./ledger/whole-ledgers.ts') },
+  check: { summary: 'list what violates the invariants of a ledger', load: () => import('./ledger/whole-ledgers.ts') },
+  restore: { summary: 'put a copy in the place of a ledger', load: () => import('./ledger/whole-ledgers.ts') },
 })
 
 export const ledger = defineVerb({

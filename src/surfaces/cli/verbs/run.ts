@@ -30,7 +30,7 @@ import {
 import { createLiveView } from '../../../terminal/live-view.ts'
 import { createPaint } from '../../../terminal/paint.ts'
 import { createJsonLines, createPlainLines } from '../../../terminal/round-log.ts'
-import { observing, type Reporter, RoundView } from '../../../terminal/round-view.ts'
+import { observing, type Reporter, RoundRows } from '../../../terminal/round-rows.ts'
 import { StopListener } from '../../../terminal/stop-listener.ts'
 import { cleanLine } from '../../../terminal/terminal-text.ts'
 import { endCommands } from '../end-commands.ts'
@@ -140,7 +140,7 @@ async function runRound(
     let duration: string | undefined
     let last = known
     if (openWork(known).length > 0 && !stop.signal.aborted) {
-      const view = new RoundView(request.plan, known)
+      const view = new RoundRows(request.plan, known)
       for (const task of await openSubtasks(engine, tasksOf(known))) view.adopt(task)
       const reporter = createReporter(io, engine, view, flags)
       const runs = (task: Task) => isOfRound(engine, round, task)
@@ -236,7 +236,7 @@ async function openEngine(
   return await createEngine({ ...options, work: false, maxConcurrent, executors, onError })
 }
 
-function createReporter(io: CommandIo, engine: Engine, view: RoundView, flags: RunFlags): Reporter {
+function createReporter(io: CommandIo, engine: Engine, view: RoundRows, flags: RunFlags): Reporter {
   if (flags.json) return createJsonLines(io)
   return isLiveTerminal(io)
     ? createLiveView(io, view, { prompt: promptAt(io, engine, { defaultAfterMs }) })

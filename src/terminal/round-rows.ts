@@ -48,7 +48,7 @@ export interface Reporter {
   end(): void
 }
 
-export class RoundView {
+export class RoundRows {
   readonly #rows: Row[]
   readonly #byTask: Map<string, Row>
 
@@ -151,7 +151,7 @@ export class RoundView {
 }
 
 /** Updates the view while its round is followed, and reports each event of a task of the plan. */
-export function observing(view: RoundView, reporter: Reporter): RoundObserver {
+export function observing(view: RoundRows, reporter: Reporter): RoundObserver {
   return {
     event(event) {
       const row = view.apply(event)
