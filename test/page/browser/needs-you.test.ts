@@ -63,7 +63,7 @@ it('the page shows the question of a task above the list, and a person answers i
   expect((await server.call<{ task: { result: unknown } }>('task:get', { taskId })).task.result).toEqual({
     colour: 'green',
   })
-  expect(await need(page, 'Paint the fence').count()).toBe(0)
+  await expect.poll(() => need(page, 'Paint the fence').count()).toBe(0)
 })
 
 it('a person answers yes or no with a button, and a short text in an input, which refuses an empty one', async () => {

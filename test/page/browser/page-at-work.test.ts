@@ -63,7 +63,7 @@ it('the page shows the facts of a task page by page, with their confidence', asy
   const page = await signedIn(`#/task/${taskId}`)
   const facts = page.getByRole('list', { name: 'Facts', exact: true }).getByRole('listitem')
   await facts.first().waitFor()
-  expect(await facts.count()).toBe(20)
+  await expect.poll(() => facts.count()).toBe(20)
   expect(await facts.first().innerText()).toMatch(/23 birds on wire 23.*75 % sure, active/s)
   await page.getByRole('button', { name: 'Show more facts' }).click()
   await expect.poll(() => facts.count()).toBe(23)

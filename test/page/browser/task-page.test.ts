@@ -114,7 +114,7 @@ it('the page of a group begins with its children and its family on a time axis',
   await row('Fill the shelf').getByText('1 failed below').waitFor()
   const gantt = page.getByRole('group', { name: /^Family on a time axis/ })
   await gantt.getByRole('link', { name: /#\d+ Fire the cup: failed, \S+, TASK_FAILED/ }).waitFor()
-  expect(await gantt.getByRole('link').count()).toBe(6)
+  await expect.poll(() => gantt.getByRole('link').count()).toBe(6)
   const line = page.locator('.gantt-line').filter({ has: page.getByRole('link', { name: /Wait for clay: working/ }) })
   const bar = line.locator('.work')
   const widthOf = async () => Number(await bar.getAttribute('width'))
@@ -151,15 +151,17 @@ it('the page of a wide group draws a part of its family and says so', async () =
     await server.create({ name: 'Wide', tasks: { ...tasks, last: { name: 'Late', executor: 'fails' } } }),
   )
   await page.getByText('39 of 61 tasks; those that ask, failed or work come first').waitFor()
-  expect(
-    await page
-      .getByRole('group', { name: /^Family on a time axis/ })
-      .getByRole('link')
-      .count(),
-  ).toBe(40)
+  await expect
+    .poll(() =>
+      page
+        .getByRole('group', { name: /^Family on a time axis/ })
+        .getByRole('link')
+        .count(),
+    )
+    .toBe(40)
   const rows = page.getByRole('group', { name: 'Children' }).getByRole('row')
   await expect.poll(() => rows.nth(1).innerText()).toContain('Late')
-  expect(await rows.count()).toBe(26)
+  await expect.poll(() => rows.count()).toBe(26)
   await page.getByRole('button', { name: 'Show 25 more of 61' }).click()
   await expect.poll(() => rows.count()).toBe(51)
 })
@@ -189,7 +191,7 @@ it.each([320, 375])('no part of a page scrolls sideways on a phone of %i pixels'
     expect(await widerBoxes(page)).toEqual([])
   }
   const drawing = page.getByRole('group', { name: 'What it comes after, and what comes after it' })
-  expect(await drawing.getByRole('link').count()).toBe(5)
+  await expect.poll(() => drawing.getByRole('link').count()).toBe(5)
   await page.goto(`${server.url}/#/new`)
   await page.getByLabel('Executor').waitFor()
   expect(await widerBoxes(page)).toEqual([])
@@ -203,7 +205,7 @@ it('a phone shows all states of the state chart of a task', async () => {
   const page = await opened(taskId, await newContext({ viewport: { width: 375, height: 800 } }))
   const chart = page.getByRole('img', { name: /State chart: the task is input_required/ })
   await chart.waitFor()
-  expect(await chart.locator('.node').count()).toBe(8)
+  await expect.poll(() => chart.locator('.node').count()).toBe(8)
   const beyond = await page.evaluate<number>(`[...document.querySelectorAll('svg.chart .edge')].filter((edge) => {
     const { x, width } = edge.getBBox()
     return x < 0 || x + width > edge.ownerSVGElement.viewBox.baseVal.width
