@@ -24,9 +24,5 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     sourcemap: false,
     reportCompressedSize: false,
-    rolldownOptions: {
-      // The transition table is in a module with a chart that only the engine uses; `setup` has no side effects.
-      treeshake: { manualPureFunctions: ['setup'] },
-    },
   },
 })

@@ -113,10 +113,14 @@ const proofs: Record<keyof typeof rules, Proof> = {
   'a verb of the command line is in the file of its name': {
     faults: [
       { 'src/surfaces/cli/verbs/look.ts': 'export const why = defineVerb({})' },
-      { 'src/surfaces/cli/verbs/ps.ts': 'export const ps = defineVerb({})\nexport const memory: Verb = {}' },
+      { 'src/surfaces/cli/verbs/look.ts': 'const why =\n  defineVerb({})\nexport { why }' },
+      { 'src/surfaces/cli/verbs/ps.ts': 'export const ps = defineVerb({})\nexport const memory: Readonly<Verb> = {}' },
+      { 'src/surfaces/cli/verbs/reading/why.ts': 'export const why = defineVerb({})' },
+      { 'src/surfaces/cli/reading-verbs.ts': 'export const why = defineVerb({})' },
     ],
     fine: {
-      'src/surfaces/cli/verbs/why.ts': 'export const why = defineVerb({})',
+      'src/surfaces/cli/verbs/why.ts': 'export const why = defineVerb({})\nexport const maxLines = 5',
+      'src/surfaces/cli/verbs/board.ts': 'export const board = defineVerb({})',
       'src/surfaces/cli/verbs/board/tasks.ts': 'export const add = defineVerb({})',
     },
   },
@@ -131,7 +135,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
     ],
     fine: {
       'src/ledger/schema.ts': `import type { Kysely } from 'kysely'`,
-      'src/machines/transition-table.ts': `import { setup } from 'xstate'`,
+      'src/machines/task-chart.ts': `import { setup } from 'xstate'`,
       'src/actors/read-model.ts': `import { createStore } from '@xstate/store'`,
       'src/surfaces/inspector/inspector.ts': `import type { InspectionEvent } from 'xstate'`,
       'src/bus/bus.ts': `const name = 'xstate'`,

@@ -24,8 +24,8 @@ export interface AbilityHost extends MemoryHost {
   /** The engine with the rights of this caller, once it is open. @throws the error that kept it from opening. */
   engineFor(caller: Caller): Promise<Engine>
   /**
-   * Resolves when the step is durable; its events reach the supervisor by the feed. In an open engine this is `Lifecycle.step`, and the next
-   * one `Lifecycle.create`.
+   * Resolves when the step is durable; its events reach the supervisor by the feed. An open engine implements this
+   * with `Lifecycle.step`, and `create` with `Lifecycle.create`.
    * @throws ErrandError ENGINE_CLOSED, the refusal of the step, or the failure of the ledger.
    */
   step<R>(step: Step<R>): Promise<R>

@@ -90,7 +90,7 @@ export class OpenRuns {
     const { taskId, type, instanceId, data } = event
     if (type === 'task.started' && instanceId === this.#host.instanceId && typeof data.run === 'number') {
       this.#reported.set(taskId, [event])
-      // The admission that shares the commit answers after the observers of the commit, in this turn.
+      // The admission that shares the commit has resolved; what awaits it runs after the observers, in this turn.
       if (!this.#beginIfKnown(taskId)) queueMicrotask(() => void this.#readAndBegin(taskId, data.run))
     } else this.#reported.get(taskId)?.push(event)
     const slot = this.#slots.get(taskId)

@@ -1,4 +1,4 @@
-// Finds the round of a plan that is meant, and reads its tasks from the ledger.
+// Finds the round that is meant, and reads its tasks from the ledger.
 import type { Engine } from '../engine-api.ts'
 import type { Task } from '../entities/task.ts'
 import { allTasks, eachTask } from './each-task.ts'

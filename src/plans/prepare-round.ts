@@ -1,6 +1,7 @@
 // Prepares a round of a plan: creates missing tasks, gives changed ones their new definition and failed ones a new attempt, and
 // starts those that were held. Each step can be repeated: after a crash in between the next run decides anew and does the rest. The engine of
-// `errand run` starts no task before all of it is done. One that works already may start a task that was created while others are changed.
+// `errand run` starts no task before all of it is done. An engine that works already may start a new task while others are still
+// being changed.
 
 import { timeOf } from '../api/engine-time.ts'
 import type { TaskPatch } from '../api/options.ts'
@@ -44,7 +45,7 @@ export interface PlannedRound extends PreparedRound {
   round: string
 }
 
-/** Finds the round, and creates and changes its tasks. @throws ErrandError for any refusal; what was written before it stays. */
+/** Finds the round, and creates and changes its tasks. @throws ErrandError for any refusal; what was written before the refusal stays. */
 export async function preparePlan(engine: Engine, request: PlanRequest): Promise<PlannedRound> {
   const round = await chooseRound(engine, planKey(request.plan, request.ledger), request)
   const found = await readRound(engine, round)
@@ -67,7 +68,7 @@ const maxRaces = 100
 
 /**
  * Creates, changes, retries and starts the tasks of a round as decided. The round is read again only after a generation was created.
- * @throws ErrandError for any refusal of the engine; what was written before it stays.
+ * @throws ErrandError for any refusal of the engine; what was written before the refusal stays.
  */
 async function prepareRound(engine: Engine, options: PrepareOptions): Promise<PreparedRound> {
   const { decisions, known } = await createMissing(engine, options)

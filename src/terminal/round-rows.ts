@@ -25,9 +25,9 @@ export interface Row {
   /** The state for people, as in every list. */
   word: string
   attempt: number
-  /** When it last entered WORKING; null before the first time that this view saw. */
+  /** When it last entered WORKING; null before the first time that was seen here. */
   startedAt: number | null
-  /** When it settled; null when that was before this view, and while it is open. */
+  /** When it settled; null while it is open, and when that was before it was seen here. */
   endedAt: number | null
   lastLine: string
   error: string
@@ -150,7 +150,7 @@ export class RoundRows {
   }
 }
 
-/** Updates the view while its round is followed, and reports each event of a task of the plan. */
+/** Updates the rows while their round is followed, and reports each event of a task of the plan. */
 export function observing(view: RoundRows, reporter: Reporter): RoundObserver {
   return {
     event(event) {

@@ -187,14 +187,19 @@ describe('an error made readable', () => {
 
 /** How what was stored breaks the promise. Reading it may throw anything, even a value that fast-check cannot examine. */
 function complaintsOf(convert: (thrown: unknown) => StoredError, thrown: unknown): string[] {
+  let converted: StoredError
   let text: string
   let isReadBack: boolean
   try {
-    const converted = convert(thrown)
+    converted = convert(thrown)
+  } catch {
+    return ['the conversion throws']
+  }
+  try {
     text = JSON.stringify(converted)
     isReadBack = isDeepStrictEqual(JSON.parse(text), converted)
   } catch {
-    return ['the conversion throws, or its result has no JSON form']
+    return ['its result has no JSON form']
   }
   const stored = JSON.parse(text) as StoredError
   const complaints: string[] = []

@@ -173,17 +173,22 @@ const oneFileImportsTheDriver: Rule = (files) => {
   return complaints
 }
 
-/** Those directly in the folder: verbs below one are grouped in a folder of its name. */
-const verbFile = /^src\/surfaces\/cli\/verbs\/([^/]+)\.ts$/
+const commandLine = 'src/surfaces/cli/'
+const definedVerb = /^(?:export )?(?:const|let) (\w+)(?:: [^=\n]*\bVerb\b[^=\n]*=|\s*=\s*defineVerb\b)/gm
 
-const verbsAreInTheirFiles: Rule = (files) =>
-  files.flatMap((file) => {
-    const name = verbFile.exec(file.path)?.[1]
-    if (name === undefined) return []
-    return Array.from(file.text.matchAll(/^export const (\w+)(?:: Verb)? = /gm), ([, verb]) => verb)
-      .filter((verb) => verb !== name)
-      .map((verb) => `${file.path} exports ${verb}, which belongs into ${verb}.ts`)
-  })
+/** The verbs below a verb (`board claim`) are grouped in the folder of its name. */
+const verbsAreInTheirFiles: Rule = (files) => {
+  const paths = new Set(files.map(({ path }) => path))
+  const isFolderOfVerb = (path: string): boolean => {
+    const folder = /^src\/surfaces\/cli\/verbs\/[^/]+(?=\/[^/]+$)/.exec(path)
+    return folder !== null && paths.has(`${folder[0]}.ts`)
+  }
+  return files
+    .filter(({ path }) => path.startsWith(commandLine) && !isFolderOfVerb(path))
+    .flatMap(({ path, text }) => Array.from(text.matchAll(definedVerb), ([, verb]) => ({ path, verb })))
+    .filter(({ path, verb }) => path !== `${commandLine}verbs/${verb}.ts`)
+    .map(({ path, verb }) => `${path} defines the verb ${verb}, which belongs in ${commandLine}verbs/${verb}.ts`)
+}
 
 /** Reads the list of trusted ledgers, and no ledger. */
 const readsNoLedger = 'src/ledger/trust.ts'

@@ -154,7 +154,7 @@ function liveTaskOf(id: string, run: number, { taskName: name, policy }: StoredT
 
 const noPolicy: LiveTask['policy'] = {}
 
-/** A policy that cannot be read has no team, as in the whole row (task-row.ts). */
+/** A policy that cannot be read has no team, as in the whole row (task-columns.ts). */
 function teamIn(policy: string): LiveTask['policy']['team'] {
   const team = jsonObject(policy)?.['team']
   return typeof team === 'object' && team !== null && !Array.isArray(team) ? (team as TeamPlace) : undefined

@@ -1,4 +1,5 @@
-// Lists of tasks by any filter. Its conditions are in task-filter.ts, the statements in task-list-matches.ts and task-list-reader.ts.
+// Lists of tasks by any filter. task-filter.ts has the conditions of a filter, task-list-matches.ts finds the tasks that match them, and
+// task-list-reader.ts reads these.
 import { type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import type { Reads } from '../ledger.ts'
 import { type StatementCompiler, sql } from '../statement.ts'

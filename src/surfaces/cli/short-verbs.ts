@@ -1,4 +1,5 @@
-// The verbs that make one call of the engine and print its result, loaded together.
+// Verbs whose modules are small. verbs.ts loads them together, so that the bundler makes one file of all of them: the package has at most
+// 150 files.
 export { answer } from './verbs/answer.ts'
 export { block } from './verbs/block.ts'
 export { cancel } from './verbs/cancel.ts'

@@ -1,5 +1,5 @@
 // All verbs by name, grouped by what one wants to do. A module is loaded when its verb is used, so that a command that lists tasks does
-// not load the plan parser.
+// not load the plan parser. Small ones share a module: reading-verbs.ts and short-verbs.ts.
 import { type VerbTable, verbTable } from './verb.ts'
 
 export interface VerbGroup {

@@ -1,4 +1,4 @@
-// The commands of the session: calling any ability, which changes are printed, and exit.
+// The commands of the session: calling any ability, and which changes are printed.
 import { inspect } from 'node:util'
 import type { Ability } from '../../bus/ability.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'
@@ -59,13 +59,6 @@ export const sessionVerbs: ReplVerbs = {
     async run(session, rest) {
       if (rest !== '' && rest !== 'all') throw misuse(`/loud takes only "all", got "${rest}".`)
       session.loudness = rest === 'all' ? 'all' : 'own'
-    },
-  },
-  exit: {
-    usage: 'exit',
-    summary: 'end the session; tasks in other processes continue',
-    async run(session) {
-      session.over = true
     },
   },
 }

@@ -1,4 +1,4 @@
-// All commands of the REPL by name, and `/help`, which describes them.
+// All commands of the REPL by name, with `/help`, which describes them, and `/exit`.
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { nearestName } from '../../core/errors.ts'
 import { misuse } from '../../terminal/arguments.ts'
@@ -16,8 +16,16 @@ const help: ReplVerb = {
   },
 }
 
-/** All commands by name. */
-export const replVerbs: ReplVerbs = { ...changeVerbs, ...readVerbs, ...sessionVerbs, help }
+const exit: ReplVerb = {
+  usage: 'exit',
+  summary: 'end the session; tasks in other processes continue',
+  async run(session) {
+    session.over = true
+  },
+}
+
+/** All commands by name, in the order in which `/help` lists them. */
+export const replVerbs: ReplVerbs = { ...changeVerbs, ...readVerbs, ...sessionVerbs, help, exit }
 
 export function isVerb(word: string): boolean {
   return Object.hasOwn(replVerbs, word)

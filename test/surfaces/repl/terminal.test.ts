@@ -313,6 +313,7 @@ it('X-028 /help and .help list the commands', async () => {
   const help = await repl.enter('/help')
   for (const verb of ['create', 'ps', 'tail', 'pause', 'resume', 'cancel', 'send', 'graph', 'inspect', 'exit'])
     expect(help).toMatch(new RegExp(`^/${verb}`, 'm'))
+  expect(help).toMatch(/^\/help .*\n\/exit .*\nTASK is/m)
   expect(await repl.enter('.help')).toMatch(/^\.pause +stop a running task until it is resumed$/m)
   expect(await repl.enter('/help pause')).toBe('/pause TASK…\n  stop a running task until it is resumed')
   expect(await repl.enter('/abilities task:why')).toMatch(/^task:why: /)
