@@ -41,6 +41,7 @@ async function signedIn(hash?: string): Promise<Page> {
 }
 
 const line = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
+const inState = (page: Page, name: string, status: string) => line(page, name).locator(`.state-${status}`)
 const action = (page: Page, name: string) =>
   page.getByRole('toolbar', { name: 'Actions' }).getByRole('button', { name, exact: true })
 const inDialog = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name })
@@ -73,7 +74,7 @@ it('a person creates a task on the page, and follows it to its end', async () =>
   await page.getByRole('img', { name: /State chart: the task is completed after 2 transitions/ }).waitFor()
   await page.getByText('Counting to 3.').first().waitFor()
   await page.getByRole('link', { name: 'errand' }).click()
-  await line(page, 'Count the tides').getByText('completed').waitFor()
+  await inState(page, 'Count the tides', 'completed').waitFor()
 })
 
 it('the page reports invalid input of a new task, and keeps the input', async () => {
@@ -184,14 +185,14 @@ it('the page reconnects when the server is killed and started again, and receive
   const count = () => server.call<{ seq: number }>('event:list', { limit: 1 })
   const from = (await count()).seq
   await server.create({ name: 'Before the fall', executor: 'count', input: { to: 400, ms: 5 } })
-  await line(page, 'Before the fall').getByText('working').waitFor()
+  await inState(page, 'Before the fall', 'working').waitFor()
   await server.kill()
   await page.getByText(/reconnecting/i).waitFor()
   await server.start()
   await page.getByText(/reconnecting/i).waitFor({ state: 'detached' })
   const after = await server.create({ name: 'After the fall', executor: 'count', input: { to: 2, ms: 1 } })
-  await line(page, 'After the fall').getByText('completed').waitFor()
-  await line(page, 'Before the fall').getByText('completed').waitFor()
+  await inState(page, 'After the fall', 'completed').waitFor()
+  await inState(page, 'Before the fall', 'completed').waitFor()
   expect(await server.statusOf(after)).toBe('completed')
   const { seq: last } = await count()
   await expect.poll(async () => (await receivedBy(page)).at(-1)).toBe(last)
