@@ -25,7 +25,7 @@ export interface AbilityHost extends MemoryHost {
   engineFor(caller: Caller): Promise<Engine>
   /**
    * Resolves when the step is durable; its events reach the supervisor by the feed. An open engine implements this
-   * with `Lifecycle.step`, and `create` with `Lifecycle.create`.
+   * with `Lifecycle.step`, and `create` with `Lifecycle.create` (`openHost` in engine.ts).
    * @throws ErrandError ENGINE_CLOSED, the refusal of the step, or the failure of the ledger.
    */
   step<R>(step: Step<R>): Promise<R>

@@ -116,6 +116,7 @@ export class Feed implements LedgerObserver {
     })
   }
 
+  /** Called by the ledger (`LedgerObservers` in group-commit.ts) before the callers of its steps continue. */
   committed(events: readonly TaskEvent[]): void {
     // The ledger works again: failed reads are retried now.
     for (const wake of this.#resting) wake()
