@@ -222,17 +222,25 @@ export function Dialog({
   children: ComponentChildren
 }) {
   const element = useRef<HTMLDialogElement>(null)
+  const isOver = useRef(false)
   useEffect(() => {
     const dialog = element.current
     dialog?.showModal()
     return () => {
+      isOver.current = true
       dialog?.close()
       // The button that opened the dialog may be gone, because the state of the task has changed.
       focusMainIfLost()
     }
   }, [])
+  // Escape fires `cancel` at once and `close` later, when the next key may have opened another dialog, which must stay.
+  const close = () => {
+    if (isOver.current) return
+    isOver.current = true
+    onClose()
+  }
   return (
-    <dialog ref={element} aria-label={label} onClose={onClose} class={wide ? 'wide' : ''}>
+    <dialog ref={element} aria-label={label} onCancel={close} onClose={close} class={wide ? 'wide' : ''}>
       {children}
     </dialog>
   )

@@ -160,6 +160,28 @@ it('the key A opens the form for the question of the active line, and else for t
   expect(await server.statusOf(second)).toBe('completed')
 })
 
+it('a dialog stays open that a key opens right after Escape has closed another one', async () => {
+  const taskId = await server.create({ name: 'Ask again', executor: 'asks' })
+  const page = await signedIn()
+  await need(page, 'Ask again').waitFor()
+  await page.keyboard.press('a')
+  await page.getByRole('dialog').waitFor()
+  // As Escape and A do when both come before the event `close` of the first dialog, which is a task of its own.
+  await page.evaluate(`(async () => {
+    const first = document.querySelector('dialog')
+    const closed = new Promise((resolve) => first.addEventListener('close', () => setTimeout(resolve)))
+    first.requestClose()
+    for (let turn = 0; turn < 10; turn++) await null
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true }))
+    await closed
+  })()`)
+  await page
+    .getByRole('dialog')
+    .getByLabel(/your answer/i)
+    .waitFor()
+  await server.call('task:cancel', { taskId })
+})
+
 it('the page lists a failure with its error until it is retried or dismissed, and counts it at its family', async () => {
   await server.create({ name: 'Pottery', tasks: { bowl: { name: 'Fire a bowl', executor: 'failsOnce' } } })
   await server.create({ name: 'Fire a vase', executor: 'fails' })
