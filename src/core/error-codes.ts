@@ -51,7 +51,7 @@ export const errorCodes = {
   LEDGER_EXISTS: 'There already is a ledger or another file where a copy of a ledger should be.',
   LEDGER_FOREIGN: 'The file or database is not a ledger, or its schema was changed by another program.',
   LEDGER_NEWER: 'A newer version of errand created the ledger.',
-  LEDGER_UNAVAILABLE: 'The ledger cannot be opened, read or reached.',
+  LEDGER_UNAVAILABLE: 'The ledger cannot be opened, read or reached, or its file was removed, moved or replaced.',
   LEDGER_UNTRUSTED:
     'The ledger was found by a search, and this user has neither created nor trusted it. If you trust it, run `errand trust`.',
   LEDGER_WRITE_FAILED: 'The database refused to write. Nothing of the transaction is stored.',

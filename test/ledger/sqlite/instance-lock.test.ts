@@ -1,5 +1,5 @@
 // The lock of an instance is released when its process ends, and only then.
-import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
@@ -26,9 +26,9 @@ it('isAlive reports an instance of another process as alive until kill -9, and a
   for (let time = 0; time < 20; time++) expect(await ledger.isAlive('engine-other')).toBe('alive')
   await child.kill()
   expect(await ledger.isAlive('engine-other')).toBe('dead')
-  expect(existsSync(`${file}-engine-other`)).toBe(true)
+  expect(existsSync(`${file}-locks/engine-other`)).toBe(true)
   ledger.unregister('engine-other')
-  expect(existsSync(`${file}-engine-other`)).toBe(false)
+  expect(existsSync(`${file}-locks/engine-other`)).toBe(false)
 })
 
 it('isAlive reports an instance that has closed its ledger as unknown, and its lock file is removed', async () => {
@@ -38,7 +38,7 @@ it('isAlive reports an instance that has closed its ledger as unknown, and its l
   child.send('go')
   expect(await child.ended()).toBe(0)
   expect(await ledger.isAlive('engine-other')).toBe('unknown')
-  expect(existsSync(`${file}-engine-other`)).toBe(false)
+  expect(existsSync(`${file}-locks/engine-other`)).toBe(false)
 })
 
 it('isAlive sees the instances of another ledger of the same process on the same file', async () => {
@@ -67,10 +67,10 @@ it('isAlive reports an instance whose lock file was removed as unknown', async (
   const { file, ledger } = await setup()
   const child = startChild('hold', file, 'engine-other')
   await child.nextLine()
-  rmSync(`${file}-engine-other`)
+  rmSync(`${file}-locks/engine-other`)
   expect(await ledger.isAlive('engine-other')).toBe('unknown')
   // Checking has not created the file again.
-  expect(existsSync(`${file}-engine-other`)).toBe(false)
+  expect(existsSync(`${file}-locks/engine-other`)).toBe(false)
   await child.kill()
 })
 
@@ -81,13 +81,13 @@ it('isAlive reports an instance as dead as soon as it was unregistered as dead',
   ledger.unregister('engine-1', { asDead: true })
   expect(await other.isAlive('engine-1')).toBe('dead')
   other.unregister('engine-1')
-  expect(existsSync(`${file}-engine-1`)).toBe(false)
+  expect(existsSync(`${file}-locks/engine-1`)).toBe(false)
   await other.close()
 })
 
 it('register removes the lock files of killed instances, unless a row still needs the proof of their death', async () => {
   const { file, ledger } = await setup()
-  const lockFiles = () => readdirSync(dirname(file)).filter((name) => /engine|mirror/.test(name))
+  const lockFiles = () => readdirSync(`${file}-locks`)
   const names = ['mirror-stood-by', 'mirror-wrote', 'engine-unrecovered', 'engine-alive']
   const children = names.map((name) => startChild('hold', file, name))
   for (const child of children) await child.nextLine()
@@ -101,12 +101,7 @@ it('register removes the lock files of killed instances, unless a row still need
   })
   for (const child of children.slice(0, 3)) await child.kill()
   await ledger.register('engine-next')
-  expect(lockFiles().sort()).toEqual([
-    'ledger.db-engine-alive',
-    'ledger.db-engine-next',
-    'ledger.db-engine-unrecovered',
-    'ledger.db-mirror-wrote',
-  ])
+  expect(lockFiles().sort()).toEqual(['engine-alive', 'engine-next', 'engine-unrecovered', 'mirror-wrote'])
   expect(await ledger.isAlive('engine-unrecovered')).toBe('dead')
   expect(await ledger.isAlive('engine-alive')).toBe('alive')
   await children[3]?.kill()
@@ -122,7 +117,7 @@ it('register throws LEDGER_UNAVAILABLE with the cause if the lock cannot be take
     const { file, ledger } = await setup()
     const cause = Object.assign(new Error('planted'), { code })
     const watching = vi.spyOn(connections, 'connect').mockImplementation((path, options) => {
-      if (!path.endsWith('-engine-1')) return connect(path, options)
+      if (!path.endsWith('/engine-1')) return connect(path, options)
       if (code === 'SQLITE_CANTOPEN') throw cause
       const connection = connect(path, options)
       connection.execute = () => {
@@ -139,7 +134,18 @@ it('register throws LEDGER_UNAVAILABLE with the cause if the lock cannot be take
     } finally {
       watching.mockRestore()
     }
-    expect(existsSync(`${file}-engine-1`)).toBe(false)
+    expect(existsSync(`${file}-locks/engine-1`)).toBe(false)
     await ledger.register('engine-1')
   }
+})
+
+it('register removes no file outside of the folder of locks, whatever its name, and the last instance removes the folder', async () => {
+  const { file, ledger } = await setup()
+  const kept = ['ledger.db-backup', 'ledger.db-2026-11-29', 'ledger.db-old', 'ledger.db-empty']
+  for (const name of kept) copyFileSync(file, join(dirname(file), name))
+  writeFileSync(`${file}-empty`, '')
+  await ledger.register('engine-1')
+  ledger.unregister('engine-1')
+  const left = readdirSync(dirname(file)).filter((name) => !/^ledger\.db(-wal|-shm)?$/.test(name))
+  expect(left.sort()).toEqual(kept.toSorted())
 })

@@ -159,7 +159,7 @@ describe('an open ledger file', () => {
     await ledger.register('engine-1')
     const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
     expect(modeOf(join(folder, 'new'))).toBe('700')
-    for (const name of ['ledger.db', 'ledger.db-wal', 'ledger.db-shm', 'ledger.db-engine-1']) {
+    for (const name of ['ledger.db', 'ledger.db-wal', 'ledger.db-shm', 'ledger.db-locks/engine-1']) {
       expect([name, modeOf(join(folder, 'new', name))]).toEqual([name, '600'])
     }
     await ledger.close()

@@ -1,8 +1,18 @@
-// A lock that ends with its process: each instance holds an exclusive SQLite lock on a small file beside the ledger. The kernel releases it
-// within milliseconds of any death, so a dead owner is detected at once and a slow one never counts as dead. (A pid file would outlive its
-// process, and pids are reused.)
-import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+// A lock that ends with its process: each instance holds an exclusive SQLite lock on a small file of its own, in a folder beside the ledger that contains
+// nothing else. The kernel releases it within milliseconds of any death, so a dead owner is detected at once and a slow one never counts as
+// dead. (A pid file would outlive its process, and pids are reused.)
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { Life } from '../../ledger.ts'
 import { type Connection, connect, isBusy, unavailable } from './connection.ts'
 
@@ -38,12 +48,38 @@ function locksInMemory(): InstanceLocks {
 
 function locksBeside(ledgerPath: string): InstanceLocks {
   const held = new Map<string, Connection>()
-  const fileOf = (instanceId: string): string => `${ledgerPath}-${instanceId}`
+  const folder = `${ledgerPath}-locks`
+  const fileOf = (instanceId: string): string => join(folder, instanceId)
 
   function remove(instanceId: string): void {
     rmSync(fileOf(instanceId), { force: true })
-    // Engines of earlier versions locked with a journal.
-    rmSync(`${fileOf(instanceId)}-journal`, { force: true })
+    try {
+      rmdirSync(folder)
+    } catch {
+      // Other instances have files there.
+    }
+  }
+
+  /** Whoever may create files beside the ledger may work with it, and so hold a lock. */
+  function makeFolder(): void {
+    try {
+      mkdirSync(folder)
+      chmodSync(folder, statSync(dirname(ledgerPath)).mode & 0o7777)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+
+  /** Another process may remove the folder, while it is empty, before the file is there. */
+  function makeFile(file: string): void {
+    for (let triesLeft = 10; ; triesLeft--) {
+      makeFolder()
+      try {
+        return closeSync(openSync(file, 'wx', 0o600))
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || triesLeft === 0) throw error
+      }
+    }
   }
 
   function hold(instanceId: string): void {
@@ -54,16 +90,29 @@ function locksBeside(ledgerPath: string): InstanceLocks {
       // Before the new file is locked, another process may remove it as a leftover: then it is created once more.
       do {
         lock?.close()
-        closeSync(openSync(file, 'wx', 0o600))
+        makeFile(file)
         made = true
-        lock = connect(file, { busyTimeoutMs: holdTimeoutMs })
-        takeLock(lock)
+        lock = lockOn(file)
       } while (!existsSync(file))
-      held.set(instanceId, lock)
+      held.set(instanceId, lock as Connection)
     } catch (error) {
       lock?.close()
       if (made) remove(instanceId)
       throw unavailable(error, ledgerPath, 'opened')
+    }
+  }
+
+  /** Undefined if the file was removed before it was opened. */
+  function lockOn(file: string): Connection | undefined {
+    let lock: Connection | undefined
+    try {
+      lock = connect(file, { busyTimeoutMs: holdTimeoutMs, mustExist: true })
+      takeLock(lock)
+      return lock
+    } catch (error) {
+      lock?.close()
+      if (existsSync(file)) throw error
+      return undefined
     }
   }
 
@@ -96,12 +145,9 @@ function locksBeside(ledgerPath: string): InstanceLocks {
     lifeOf: (instanceId) => probe(instanceId),
     release,
     sweep(needed) {
-      const beginning = `${basename(ledgerPath)}-`
-      const names = readdirSync(dirname(ledgerPath)).filter((name) => name.startsWith(beginning))
-      for (const name of names) {
-        const instanceId = name.slice(beginning.length)
-        if (/^(wal|shm|journal)$|-journal$/.test(instanceId) || needed.has(instanceId)) continue
-        probe(instanceId, () => remove(instanceId))
+      if (!existsSync(folder)) return
+      for (const instanceId of readdirSync(folder)) {
+        if (!needed.has(instanceId)) probe(instanceId, () => remove(instanceId))
       }
     },
     releaseAll() {

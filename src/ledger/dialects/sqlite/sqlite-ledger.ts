@@ -13,6 +13,7 @@ import { tablesOf } from '../../tables/tables.ts'
 import { startWorker } from '../start-worker.ts'
 import { type Connection, sqliteCode, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
+import { FilePlace } from './file-place.ts'
 import { createInstanceLocks, type InstanceLocks } from './instance-lock.ts'
 import { LongReads, readAtOnce, readWhole } from './long-reads.ts'
 import { busyTimeoutMs, openFile } from './open-file.ts'
@@ -49,6 +50,7 @@ class SqliteLedger implements Ledger {
   readonly #locks: InstanceLocks
   /** Undefined for a ledger in memory, which has one connection: there a long read runs to its end at once. */
   readonly #longReads: LongReads | undefined
+  readonly #place: FilePlace | undefined
   readonly #observers = new LedgerObservers()
   /** The version at which observers were last notified of commits of other processes. */
   #dataVersion: unknown
@@ -64,7 +66,9 @@ class SqliteLedger implements Ledger {
     this.#connection = connection
     this.#clock = clock
     this.#tx = tablesOf(sqliteDialect)
-    this.#commits = new GroupCommit(new SqliteWriter(name, connection, this.#tx), this.#observers, clock, random)
+    this.#place = name === ':memory:' ? undefined : new FilePlace(name)
+    const writer = new SqliteWriter(name, connection, this.#tx, () => this.#requirePlace())
+    this.#commits = new GroupCommit(writer, this.#observers, clock, random)
     this.#locks = createInstanceLocks(name)
     this.#longReads = name === ':memory:' ? undefined : new LongReads(name, busyTimeoutMs, clock)
     this.#dataVersion = connection.dataVersion()
@@ -78,6 +82,7 @@ class SqliteLedger implements Ledger {
 
   async read<R>(query: (tx: Reads) => Op<R>, reader: Reader = {}): Promise<R> {
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The ledger is closed; open it again to read.')
+    if (this.#failure !== undefined) throw this.#failure
     reader.signal?.throwIfAborted()
     try {
       // One snapshot for all statements of the query: without a transaction each would see a later state than the one before.
@@ -167,8 +172,15 @@ class SqliteLedger implements Ledger {
     }
     if (this.#watch !== undefined) return
     const look = (): void => {
-      this.#watch = this.#clock.setTimeout(look, watchEveryMs)
       let version: unknown
+      try {
+        this.#requirePlace()
+      } catch {
+        // The observers have been notified, and nothing more will be read.
+        this.#watch = undefined
+        return
+      }
+      this.#watch = this.#clock.setTimeout(look, watchEveryMs)
       try {
         version = this.#connection.dataVersion()
       } catch {
@@ -181,6 +193,15 @@ class SqliteLedger implements Ledger {
       this.#dataVersion = version
     }
     this.#watch = this.#clock.setTimeout(look, 0)
+  }
+
+  #requirePlace(): void {
+    try {
+      this.#place?.requireUnchanged()
+    } catch (error) {
+      if (this.#failure === undefined) this.#fail(error)
+      throw error
+    }
   }
 
   #fail(error: unknown): void {

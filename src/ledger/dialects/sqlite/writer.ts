@@ -19,11 +19,14 @@ export class SqliteWriter implements GroupRunner {
   readonly #name: string
   readonly #connection: Connection
   readonly #tx: Tx
+  readonly #requirePlace: () => void
 
-  constructor(name: string, connection: Connection, tx: Tx) {
+  /** `requirePlace` throws if what was committed is not in the file that others read. */
+  constructor(name: string, connection: Connection, tx: Tx, requirePlace: () => void) {
     this.#name = name
     this.#connection = connection
     this.#tx = tx
+    this.#requirePlace = requirePlace
   }
 
   runGroup(group: readonly QueuedStep[]): CommittedGroup {
@@ -54,6 +57,7 @@ export class SqliteWriter implements GroupRunner {
       throw translate(error, this.#name)
     }
     this.#commit()
+    this.#requirePlace()
     return { outcomes, events: events.committed() }
   }
 
