@@ -33,6 +33,9 @@ export class AnswerPrompt {
   #question: OpenQuestion | undefined
   #typed = ''
   #complaint = ''
+  /** Pages of a question that is longer than the terminal is high, and the one that is shown. */
+  #pages = 1
+  #pageAt = 0
   /** When the default answers; undefined after a key, and without such a time. */
   #defaultAt: number | undefined
   #isSending = false
@@ -65,16 +68,28 @@ export class AnswerPrompt {
     const question = this.#question
     if (question === undefined) return []
     if (this.#defaultAt !== undefined && now >= this.#defaultAt) void this.#send()
-    const texts = [
-      questionText(question, this.#defaultAt ?? question.dueAt, this.#defaultAt !== undefined, now),
+    const wrapped = (texts: readonly string[]) =>
+      texts.flatMap((text) => wrapText(text, columns - 2)).map((line) => ` ${line}`)
+    const below = wrapped([
       ...(this.#complaint === '' ? [] : [this.#complaint]),
       ...(open.length > 1 ? [`(${open.length - 1} more to answer after this one)`] : []),
       `› ${cleanLine(this.#typed)}▏`,
-    ]
-    return fitHeight(
-      texts.flatMap((text) => wrapText(text, columns - 2)).map((line) => ` ${line}`),
-      height,
-    )
+    ])
+    const asked = wrapped([
+      questionText(question, this.#defaultAt ?? question.dueAt, this.#defaultAt !== undefined, now),
+    ])
+    return lastLines([...this.#page(asked, height - below.length), ...below], height)
+  }
+
+  /** The part of the question that fits, and which part it is if it does not fit as a whole. */
+  #page(lines: readonly string[], height: number): string[] {
+    this.#pages = lines.length <= height ? 1 : Math.ceil(lines.length / Math.max(1, height - 1))
+    if (this.#pages === 1) return [...lines]
+    this.#pageAt = Math.min(this.#pageAt, this.#pages - 1)
+    const size = Math.max(1, height - 1)
+    const at = this.#pageAt * size
+    const hint = ` (page ${this.#pageAt + 1} of ${this.#pages}: Page Down and Page Up turn it)`
+    return [...lines.slice(at, at + size), hint]
   }
 
   /** Releases the keyboard. */
@@ -87,6 +102,7 @@ export class AnswerPrompt {
     if (isNew) {
       this.#typed = ''
       this.#complaint = ''
+      this.#pageAt = 0
       this.#defaultAt =
         question !== undefined && 'default' in question && question.dueAt === null && this.#defaultAfterMs !== undefined
           ? now + this.#defaultAfterMs
@@ -111,9 +127,16 @@ export class AnswerPrompt {
     if (key.ctrl === true) {
       if (key.name === 'c') this.#interrupt()
       if (key.name === 'u') this.#typed = ''
-    } else if (key.name === 'return' || key.name === 'enter') void this.#send()
+    } else if (key.name === 'pagedown') this.#pageAt = Math.min(this.#pageAt + 1, this.#pages - 1)
+    else if (key.name === 'pageup') this.#pageAt = Math.max(this.#pageAt - 1, 0)
+    else if (key.name === 'return' || key.name === 'enter') this.#enter()
     else if (key.name === 'backspace') this.#typed = Array.from(this.#typed).slice(0, -1).join('')
     else if (key.meta !== true && text !== undefined && cleanLine(text) === text.trim()) this.#typed += text
+  }
+
+  #enter(): void {
+    if (this.#pageAt === this.#pages - 1) void this.#send()
+    else this.#complaint = 'The question goes on: Page Down shows the rest, and then Enter sends the answer.'
   }
 
   async #send(): Promise<void> {
@@ -174,11 +197,9 @@ function defaultText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** The end of the question may be missing on a low terminal; what is typed and the lines before it are always there. */
-function fitHeight(lines: string[], height: number): string[] {
-  if (lines.length <= height) return lines
-  const end = Math.max(1, Math.floor(height / 2))
-  return [...lines.slice(0, Math.max(0, height - end - 1)), ' …', ...lines.slice(-end)].slice(-height)
+/** What is typed, with the lines around it: its end remains on a low terminal. */
+function lastLines(lines: string[], height: number): string[] {
+  return lines.length <= height ? lines : lines.slice(-height)
 }
 
 const frameMs = 100

@@ -1,6 +1,7 @@
 // The input and output of the command line as one value. `bin.ts` passes those of the process, tests their own.
 import type { ErrandError } from '../core/errors.ts'
-import { cleanText, visibleJson } from './terminal-text.ts'
+import { visibleJson } from '../core/visible-json.ts'
+import { cleanText } from './terminal-text.ts'
 
 /** A stream of the process, or a collector in a test. */
 export interface Output {

@@ -13,14 +13,6 @@ export function cleanText(text: string): string {
   return stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replace(controlCharacters, '')
 }
 
-/**
- * JSON that is safe on a terminal: characters that `cleanText` would remove are written as `\\uXXXX`, so that the value stays the same.
- * `JSON.stringify` escapes the C0 controls only.
- */
-export function visibleJson(json: string): string {
-  return json.replace(controlCharacters, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
-}
-
 /** As `cleanText`, on one line: each run of white space becomes one space. */
 export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim()

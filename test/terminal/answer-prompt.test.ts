@@ -139,14 +139,33 @@ describe('AnswerPrompt', () => {
     expect(draw()).toBe('')
   })
 
-  it('AnswerPrompt leaves out the middle of a question that is higher than the terminal', () => {
-    const { prompt, row } = setup({
+  it('AnswerPrompt shows a question that is higher than the terminal page by page, and sends no answer before the last one', async () => {
+    const { prompt, row, type, answers } = setup({
       ...question,
-      question: Array.from({ length: 40 }, (_, n) => `line ${n}`).join('\n'),
+      question: Array.from({ length: 20 }, (_, n) => `line ${n}`).join('\n'),
     })
-    const lines = prompt.draw([row], { columns: 60, height: 8 }, 5_000)
-    expect(lines).toHaveLength(8)
-    expect([lines[0], lines.at(-2), lines.at(-1)]).toEqual([' line 0', ' line 39 [x|y] (default: y in 10.0s)', ' › ▏'])
+    const draw = () => prompt.draw([row], { columns: 76, height: 12 }, 5_000)
+    const first = draw()
+    expect(first).toHaveLength(12)
+    expect(first.slice(0, 2)).toEqual([' line 0', ' line 1'])
+    expect(first.slice(-2)).toEqual([' (page 1 of 2: Page Down and Page Up turn it)', ' › ▏'])
+    await type('x\r')
+    expect(draw().join('\n')).toContain('The question goes on')
+    expect(answers).toEqual([])
+    await type('\u001b[6~')
+    const last = draw()
+    expect(last.slice(-3)).toEqual([
+      ' line 19 [x|y] (default: y in 10.0s)',
+      ' (page 2 of 2: Page Down and Page Up turn it)',
+      ' › x▏',
+    ])
+    // Together they are all of it.
+    const shown = [...first, ...last].join('\n')
+    for (let n = 0; n < 20; n++) expect(shown).toContain(` line ${n}`)
+    await type('\u001b[5~')
+    expect(draw()).toEqual([...first.slice(0, -1), ' › x▏'])
+    await type('\u001b[6~\r')
+    expect(answers).toEqual([['task-a', 'q1', 'x']])
   })
 
   it('AnswerPrompt interrupts on Ctrl-C, and clears the line on Ctrl-U', async () => {

@@ -1,6 +1,7 @@
 // No text of a task can send commands to the terminal that shows it.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { visibleJson } from '../../src/core/visible-json.ts'
 import { formatTable } from '../../src/terminal/table.ts'
 import {
   cleanLine,
@@ -10,7 +11,6 @@ import {
   fitWidth,
   lastLine,
   padWidth,
-  visibleJson,
   wrapIndented,
   wrapText,
 } from '../../src/terminal/terminal-text.ts'

@@ -9,6 +9,7 @@ import { mayCall } from '../../bus/capabilities.ts'
 import { defined } from '../../core/defined.ts'
 import { ErrandError, Failure } from '../../core/errors.ts'
 import { issuesIn, issueText, safeParse, sentenceOf } from '../../core/parse.ts'
+import { visibleJson } from '../../core/visible-json.ts'
 import { interruptedError } from '../../entities/call.ts'
 import type { TakenStep } from '../../entities/conversation.ts'
 import type { OnInterrupt } from '../../entities/task-fields.ts'
@@ -171,8 +172,10 @@ export class ToolCalls {
 
   /** Asks a person for approval, who may change the input (`input` of the answer). */
   async #confirmed(call: StepCall, tool: AbilityTool, given: Record<string, unknown>): Promise<void> {
+    const input = visibleJson(JSON.stringify(given, null, 2))
+    if (input.length > maxApprovedLength) return this.#refuse(call, tooLongToApprove(tool.id, input.length))
     const decision = confirmAnswerSchema.parse(
-      await this.#run.ask(confirmQuestion(tool, given), confirmAnswerSchema, {
+      await this.#run.ask(confirmQuestion(tool, input), confirmAnswerSchema, {
         key: `confirm:${call.key}`,
         for: 'person',
       }),
@@ -188,16 +191,26 @@ export class ToolCalls {
   }
 }
 
-const maxShown = 2_000
+/** Characters of the input that a person can be expected to read. */
+const maxApprovedLength = 20_000
 
-/** The ability's own question, or one made from its description, followed by the input. */
-function confirmQuestion({ id, ability }: AbilityTool, given: Record<string, unknown>): string {
+/**
+ * The ability's own question, or one made from its description, followed by all of the input: what is not shown is not approved. It is a block of
+ * code, because a surface that renders Markdown would hide parts of a text. No line of JSON begins with the marks that would end the block.
+ */
+function confirmQuestion({ id, ability }: AbilityTool, input: string): string {
   const own =
     typeof ability?.confirm === 'string'
       ? ability.confirm
       : `May ${id} be called? Its description: ${ability?.description}`
-  const text = JSON.stringify(given, null, 2)
-  return `${own}\n\n${text.length > maxShown ? `${text.slice(0, maxShown)}…` : text}`
+  return `${own}\n\n\`\`\`json\n${input}\n\`\`\``
+}
+
+function tooLongToApprove(id: string, length: number): Failure {
+  return new Failure(
+    `A person must approve this call of ${id}, and its input is too long to be read: ${length} characters of JSON, at most ${maxApprovedLength} are shown. Make calls with shorter inputs, or put the content into a file that the call names.`,
+    { code: 'NOT_APPROVED', retry: false },
+  )
 }
 
 function isOfTheLedger(error: unknown): boolean {

@@ -1,0 +1,18 @@
+// JSON that a person reads before deciding: what cannot be seen, or moves what can, is written as an escape, so that the text shows all of the value and
+// still encodes the same one.
+
+/**
+ * Controls, format characters (direction marks and overrides, zero-width characters, tags), characters that are blank or select a variant, and all
+ * white space but the space and the line break.
+ */
+const invisible =
+  /(?![ \n])[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Variation_Selector}\u034f\u115f\u1160\u2800\u3164\uffa0]/gu
+
+/** The JSON text with each invisible character as `\uXXXX`. */
+export function visibleJson(json: string): string {
+  return json.replace(invisible, (character) =>
+    Array.from({ length: character.length }, (_, at) => escaped(character.charCodeAt(at))).join(''),
+  )
+}
+
+const escaped = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`
