@@ -2,6 +2,7 @@
 import type { AbilityHost } from './abilities/ability-host.ts'
 import { hasUserAbility, registerAbilities } from './abilities/register-abilities.ts'
 import { followPages } from './actors/event-stream.ts'
+import { followFeed } from './actors/follower.ts'
 import { Lifecycle } from './actors/lifecycle.ts'
 import { type DeclaredExecutors, type ExecutorMap, isExecutor } from './api/executor.ts'
 import { engineOptionsSchema } from './api/options.ts'
@@ -191,11 +192,12 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     })
     const workingHost = openHost(host, life)
     const engine = new TaskEngine(life, workingHost, bus)
+    const { feed } = life
     offerMirrorHost(engine, {
       ...host,
       clock,
       ledgerName: ledger.name,
-      events: (stream) => engine.events(stream),
+      follow: (after, signal) => followFeed(feed, after, 'follow the board').pages(signal),
       register: (id) => ledger.register(id),
       isAlive: (id) => ledger.isAlive(id),
       unregister: (id) => ledger.unregister(id),

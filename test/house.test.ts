@@ -255,6 +255,34 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/steps/pause.ts': `import { touched } from '../machines/changed-task.ts'; import type { Edge } from './walk.ts'`,
     },
   },
+  'the feed is followed by its follower only': {
+    faults: [
+      { 'src/actors/subscriptions.ts': 'const page = await feed.read((tx) => tx.event.after(cursor, pageSize))' },
+      {
+        'src/board/mirror/mirror-board.ts': 'for await (const { taskId } of this.#host.events({ after })) take(taskId)',
+      },
+    ],
+    fine: {
+      'src/actors/follower.ts': 'feed.read((tx) => tx.event.after(from, pageSize), doing)',
+      'src/abilities/event/list.ts': 'yield* tx.event.after(after, limit + 1, taskId)',
+      'src/surfaces/cli/verbs/logs.ts': 'for await (const event of engine.events({ taskId })) take(event)',
+      'src/board/mirror/mirror-board.ts': 'for await (const events of this.#host.follow(after, signal)) take(events)',
+    },
+  },
+  'a loop that reads gives way to other work': {
+    faults: [
+      {
+        'src/actors/subscriptions.ts':
+          'while (isBehind()) {\n  const page = await feed.read(query)\n  deliver(page)\n}',
+      },
+      { 'src/actors/purge.ts': 'for (let after; ; ) {\n  after = (await readPage(after)).next\n}' },
+    ],
+    fine: {
+      'src/actors/subscriptions.ts': 'while (isBehind()) {\n  await nextTurn()\n  deliver(await feed.read(query))\n}',
+      'src/actors/purge.ts': 'for (const id of ids) {\n  await host.read(query)\n}\nawait host.read(query)',
+      'src/memory/search.ts': 'for (;;) {\n  await host.step(write)\n  await host.read(query)\n}',
+    },
+  },
   'no file has more than 300 lines without a reason': {
     faults: [{ 'src/bus/ability.ts': lines(301) }],
     fine: { 'src/bus/bus.ts': lines(300), 'src/testing/ledger-contract/lists.ts': lines(400) },

@@ -2,6 +2,7 @@
 // processes alike. An own commit brings its events along. When another process committed in between, the events are
 // read; a failed read is retried.
 import type { Clock } from '../core/clock.ts'
+import { nextTurn } from '../core/turns.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { Ledger, LedgerObserver, Op, Reads } from '../ledger/ledger.ts'
 import type { Report } from './report.ts'
@@ -177,7 +178,7 @@ export class Feed implements LedgerObserver {
       // What is committed after a read is reported after it, and read again.
       if (page.length < pageSize) return
       // A cascade may leave 100,000 events: timers, signals and other steps run between its pages.
-      await new Promise<void>((resume) => setImmediate(resume))
+      await nextTurn()
     }
   }
 

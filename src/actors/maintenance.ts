@@ -1,5 +1,6 @@
 // What a working engine does for the whole ledger, beside its own runs: renews its lease, takes over what lost engines
 // left, fires timers, and removes what is older than the retention.
+import { Rounds } from '../core/turns.ts'
 import type { Lease } from '../ledger/ledger.ts'
 import { dueAfter } from '../steps/step-context.ts'
 import { fireTimers } from '../steps/timers.ts'
@@ -41,8 +42,8 @@ export class Maintenance {
   #judgeLeasesFrom = 0
   /** Where the ledger renews the lease. */
   #lease: Lease | undefined
-  #beating = false
-  #beatDue = false
+  /** Renewals that fall due during another become one more afterwards, however far the clock jumped. */
+  readonly #beats = new Rounds(() => this.#beat())
   #firing = false
 
   constructor(host: MaintenanceHost) {
@@ -83,7 +84,6 @@ export class Maintenance {
   async end(): Promise<void> {
     this.#working = false
     this.#ended = true
-    this.#beatDue = false
     this.#clear(...this.#timers.keys())
     await this.#lease?.end()
   }
@@ -125,23 +125,16 @@ export class Maintenance {
   #beatLater(): void {
     this.#later('heartbeat', this.#host.leaseMs / 3, () => {
       this.#beatLater()
-      void this.#beat()
+      void this.#beats.ask()
     })
   }
 
-  /** One at a time: those that fall due meanwhile become one more afterwards, however far the clock jumped. */
   async #beat(): Promise<void> {
-    this.#beatDue = true
-    if (this.#beating) return
-    this.#beating = true
+    if (this.#ended) return
     const { ledger, instanceId, leaseMs, stepContext, instanceRow } = this.#host
-    while (this.#beatDue) {
-      this.#beatDue = false
-      const instance = instanceRow(dueAfter(stepContext().at, leaseMs))
-      const renew = () => ledger.step({ name: 'renew instance', decide: (tx) => tx.instance.renew(instance) })
-      await this.#try(renew, 'renew the lease', { instance: instanceId })
-    }
-    this.#beating = false
+    const instance = instanceRow(dueAfter(stepContext().at, leaseMs))
+    const renew = () => ledger.step({ name: 'renew instance', decide: (tx) => tx.instance.renew(instance) })
+    await this.#try(renew, 'renew the lease', { instance: instanceId })
   }
 
   // ── recovery ──
@@ -165,7 +158,7 @@ export class Maintenance {
   #renewAfterDelay(): void {
     const { clock, leaseMs } = this.#host
     this.#judgeLeasesFrom = clock.now() + leaseMs / 3 + checkIntervalMs
-    if (this.#lease === undefined) void this.#beat()
+    if (this.#lease === undefined) void this.#beats.ask()
   }
 
   #startRecovery(): Promise<void> {

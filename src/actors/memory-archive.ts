@@ -80,7 +80,7 @@ export class MemoryArchive {
     this.#work = this.#work.then(async () => {
       if (this.#giveUp.signal.aborted) return
       try {
-        const remembered = await this.#read(taskId)
+        const remembered = await untilAborted(this.#read(taskId, doing), this.#giveUp.signal)
         if (remembered !== undefined) await work(remembered)
       } catch (error) {
         this.#host.report(error, { taskId, doing })
@@ -89,15 +89,15 @@ export class MemoryArchive {
   }
 
   /** Undefined for a task whose executor is not an agent. */
-  #read(taskId: string): Promise<Remembered | undefined> {
-    const { ledger, executors, readTask } = this.#host
-    return ledger.read(function* (tx) {
+  #read(taskId: string, doing: string): Promise<Remembered | undefined> {
+    const { feed, executors, readTask } = this.#host
+    return feed.read(function* (tx) {
       const record = yield* tx.task.get(taskId)
       const executor = executors.get(record?.executor ?? '')
       if (record === undefined || !isExecutor(executor) || executor.agent === undefined) return undefined
       const conversation = conversationOf(yield* tx.message.list(taskId), yield* tx.call.list(taskId, ['call']))
       return { task: yield* readTask(tx, record), context: chatOf(conversation) }
-    })
+    }, doing)
   }
 
   async #archive(taskId: string, remembered: Remembered): Promise<void> {

@@ -1,6 +1,7 @@
 // Runs a purge: short transactions, with room for the work of this and other processes between them. A purge that was cut off is finished
 // by the next one, of any engine.
 import type { Clock } from '../core/clock.ts'
+import { nextTurn } from '../core/turns.ts'
 import type { Op, Purgeable, PurgePosition, Reads, Step } from '../ledger/ledger.ts'
 import { findFamilies, forgetMail, hideFamilies, type PurgeBatch, removeRows, unchanged } from '../steps/purge.ts'
 
@@ -30,6 +31,8 @@ export async function purgeFamilies(host: PurgeHost, before: number): Promise<Pu
   await repeat(host, forgetMail(before))
   for (let after: PurgePosition | undefined; host.mayGoOn(); ) {
     const from = after
+    // Hundreds of pages may hold no family that can be purged.
+    await nextTurn()
     const { next, ...batch } = await host.read((tx) => findFamilies(tx, before, from))
     for (const { tasks, events } of await hide(host, batch)) {
       sum.families++

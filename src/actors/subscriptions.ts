@@ -1,15 +1,11 @@
 // Live subscriptions: each handler gets the events in order, awaited one after the other; a handler that throws does
-// not stop the others. A slow handler costs a position, not memory: events it has not had are read from the ledger
-// again.
+// not stop the others. They share a position in the feed, at which the slowest of them is.
 
 import type { EventHandler } from '../api/views.ts'
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { Feed } from './feed.ts'
+import { type Follower, followFeed } from './follower.ts'
 import type { Report } from './report.ts'
-
-/** Events kept in memory for handlers that keep up. */
-const maxKept = 1_000
-const pageSize = 200
 
 interface Subscription {
   type: EventType | '*'
@@ -22,10 +18,9 @@ export class Subscriptions {
   readonly #feed: Feed
   readonly #report: Report
   #subscriptions: Subscription[] = []
-  #kept: TaskEvent[] = []
-  #cursor = 0
-  #delivering: Promise<void> | undefined
+  #follower: Follower | undefined
   #unlisten: (() => void) | undefined
+  #delivering: Promise<void> | undefined
 
   constructor(feed: Feed, report: Report) {
     this.#feed = feed
@@ -35,16 +30,23 @@ export class Subscriptions {
   /** A handler that subscribes more than once is called as often per event; each unsubscribe undoes one. */
   subscribe(type: EventType | '*', handler: EventHandler): () => void {
     const subscription: Subscription = { type, handler, after: this.#feed.cursor }
-    if (this.#subscriptions.length === 0) {
-      this.#cursor = this.#feed.cursor
-      this.#kept = []
-      this.#unlisten = this.#feed.listen((event) => this.#onEvent(event))
+    if (this.#follower === undefined) {
+      this.#follower = followFeed(this.#feed, subscription.after, 'notify subscribers')
+      this.#unlisten = this.#feed.listen(() => {
+        this.#delivering ??= this.#deliver()
+      })
     }
     this.#subscriptions = [...this.#subscriptions, subscription]
     return () => {
       this.#subscriptions = this.#subscriptions.filter((each) => each !== subscription)
-      if (this.#subscriptions.length === 0) this.#unlisten?.()
+      if (this.#subscriptions.length === 0) this.#end()
     }
+  }
+
+  #end(): void {
+    this.#unlisten?.()
+    this.#follower?.end()
+    this.#follower = undefined
   }
 
   /** Resolves when everything published so far has been delivered. */
@@ -52,38 +54,20 @@ export class Subscriptions {
     while (this.#delivering) await this.#delivering
   }
 
-  #onEvent(event: TaskEvent): void {
-    this.#kept.push(event)
-    if (this.#kept.length > maxKept) this.#kept.shift()
-    this.#delivering ??= this.#deliver()
-  }
-
   async #deliver(): Promise<void> {
     // Leaves the call stack of the step that committed.
     await Promise.resolve()
     try {
-      while (this.#subscriptions.length > 0 && this.#cursor < this.#feed.cursor) {
-        const events = await this.#next()
+      while (this.#follower?.isBehind) {
+        const events = await this.#follower.take()
+        // The feed has stopped.
         if (events === undefined) return
-        for (const event of events) {
-          this.#cursor = event.seq
-          await this.#notify(event)
-        }
+        for (const event of events) await this.#notify(event)
       }
     } finally {
       // In the same turn in which nothing more was found: a later event starts a new delivery.
       this.#delivering = undefined
     }
-  }
-
-  /** Undefined when the feed has stopped. */
-  async #next(): Promise<TaskEvent[] | undefined> {
-    const cursor = this.#cursor
-    const kept = this.#kept
-    this.#kept = []
-    if (kept[0]?.seq === cursor + 1) return kept
-    const page = await this.#feed.read((tx) => tx.event.after(cursor, pageSize), 'notify subscribers')
-    return page?.filter((event) => event.seq <= this.#feed.cursor)
   }
 
   async #notify(event: TaskEvent): Promise<void> {

@@ -4,6 +4,7 @@
 
 import { isExecutor } from '../api/executor.ts'
 import type { EngineStatus } from '../api/views.ts'
+import { Rounds } from '../core/turns.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
@@ -23,6 +24,8 @@ export class Supervisor {
   readonly #admission: Admission
   readonly #maintenance: Maintenance
   readonly #stopped = new AbortController()
+  /** While a server is away, a look takes seconds, and each check asks for one. */
+  readonly #rounds = new Rounds(() => this.#look())
   #unlisten: (() => void) | undefined
   #isWoken = false
   /** Something may be due or ready of which no admission knows. */
@@ -184,12 +187,13 @@ export class Supervisor {
       const isDue = this.#isDue || this.#isDueByOwn || this.#createdByOthers.size > 0
       this.#createdByOthers.clear()
       this.#isWoken = this.#isDue = this.#isDueByOwn = false
-      if (isDue && this.isWorking) void this.#look()
+      if (isDue && this.isWorking) void this.#rounds.ask()
     })
   }
 
   /** Reads when the next timer is due and whether a task is ready, and acts on it. */
   async #look(): Promise<void> {
+    if (!this.isWorking) return
     const { ledger, instanceId, executors, report } = this.#host
     const free = this.#admission.freeExecutors()
     const { trees } = this.#admission

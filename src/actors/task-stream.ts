@@ -3,6 +3,7 @@
 
 import type { StreamItem } from '../api/views.ts'
 import { ErrandError } from '../core/errors.ts'
+import { nextTurn } from '../core/turns.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import { isSettled, type TaskStatus } from '../entities/task.ts'
@@ -94,6 +95,7 @@ export async function* streamTask(
       }
       if (page.events.length === pageSize) {
         live.unshift(...pending)
+        await nextTurn()
         continue
       }
       for (const piece of pending) yield contentOf(piece)

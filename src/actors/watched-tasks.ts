@@ -13,7 +13,9 @@ const maxWatched = 1_000
 /** Maximum number of events buffered while rows are read; beyond it, all rows are read again. */
 const maxWaiting = 10_000
 
-export type WatchedTasksHost = Pick<EngineHost, 'ledger' | 'feed' | 'actors' | 'report'>
+const doing = 'watch all tasks'
+
+export type WatchedTasksHost = Pick<EngineHost, 'feed' | 'actors' | 'report'>
 
 interface Watched {
   task: AnyActorRef
@@ -58,10 +60,10 @@ export class WatchedTasks {
   }
 
   #start(): void {
-    if (this.#isFollowing) return
+    if (this.#isFollowing || this.#host.feed.stopped) return
     this.#isFollowing = true
     void this.#follow()
-      .catch((error: unknown) => this.#host.report(error, { doing: 'watch all tasks' }))
+      .catch((error: unknown) => this.#host.report(error, { doing }))
       .finally(() => {
         this.#isFollowing = false
         if (!this.#stopped && this.#waiting.length > 0) this.#start()
@@ -81,15 +83,16 @@ export class WatchedTasks {
 
   /** Reads the open tasks: working ones first, then the oldest. */
   async #reload(): Promise<void> {
-    const { ledger, actors } = this.#host
+    const { feed, actors } = this.#host
     this.#reloadDue = false
-    const { rows, last } = await ledger.read(function* (tx) {
+    const found = await feed.read(function* (tx) {
       const working = yield* tx.task.list({ statuses: ['working'] }, maxWatched)
       const statuses = openStatuses.filter((status) => status !== 'working')
       const resting = yield* tx.task.list({ statuses }, Math.max(1, maxWatched - working.length))
       return { rows: [...working, ...resting].slice(0, maxWatched), last: yield* tx.event.last() }
-    })
-    if (this.#stopped) return
+    }, doing)
+    if (this.#stopped || found === undefined) return
+    const { rows, last } = found
     this.#waiting = this.#waiting.filter(({ seq }) => seq > last)
     for (const taskId of this.#watched.keys()) this.#forget(taskId)
     for (const row of rows) if (!actors.holds(row.id)) this.#add(row, row.runOpen ? row.run : undefined)
@@ -102,12 +105,12 @@ export class WatchedTasks {
     )
     const found = new Map<string, TaskRecord>()
     if (unknown.size === 0) return found
-    await this.#host.ledger.read(function* (tx) {
+    await this.#host.feed.read(function* (tx) {
       for (const id of unknown) {
         const row = yield* tx.task.get(id)
         if (row !== undefined && row.deletedAt === null) found.set(id, row)
       }
-    })
+    }, doing)
     return found
   }
 

@@ -154,8 +154,8 @@ export interface MemoryReads {
     ofBranch(branch: string): Op<TeamRecord | undefined>
     /** Teams with their tasks, deleted ones excluded, latest first. */
     list(filter: TeamFilter, limit: number, offset: number): Op<Array<{ team: TeamRecord; task: TaskRecord }>>
-    /** Ids of completed tasks whose memory has not been consolidated for good, by age. */
-    unclosed(limit: number, after: number): Op<Array<{ taskId: string; seq: number }>>
+    /** Completed tasks whose memory has not been consolidated for good and on which no agent is active, by age. */
+    unclosed(limit: number): Op<Array<{ taskId: string; seq: number }>>
     /** By number. */
     objectives(taskId: string): Op<ObjectiveRecord[]>
     /** In the order in which they joined. */

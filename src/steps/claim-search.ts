@@ -1,6 +1,7 @@
 // A claim may have to look at any number of claimable tasks that do not match it. A step looks at some of them. Then all are searched in a read,
 // which gives way to other work, and the step runs again with what the read found.
 import { readForProgram } from '../bus/reader.ts'
+import { nextTurn } from '../core/turns.ts'
 import type { ClaimFilter, Op, Reads } from '../ledger/ledger.ts'
 
 /** More than one: other clients claim what is found too. */
@@ -35,6 +36,7 @@ export async function claimSearching<R>(
       return await attempt(among)
     } catch (error) {
       if (!(error instanceof SearchNeeded)) throw error
+      await nextTurn()
       // For the program: a claim is not refused because its client has many reads waiting.
       const found = await readForProgram(() => host.read((tx) => tx.task.claimable(error.filter, maxFound)))
       among = (found ?? []).map(({ id }) => id)

@@ -1,6 +1,7 @@
 // The rules of the house. Each is a pure function from source files to complaints, which the test applies to src and to planted violations.
 
 import { libraryEntries } from '../../scripts/entries.ts'
+import { feedHasOneFollower, readingLoopsGiveWay } from './following.ts'
 import { functionsLongerThan } from './functions.ts'
 import { nestedRepetition } from './repetition.ts'
 import { packageOf, type SourceFile, targetOf } from './source.ts'
@@ -650,6 +651,8 @@ export const rules = {
   'regular expressions are literals of the code': patternsAreOfTheCode,
   'regular expressions match in linear time': patternsAreLinear,
   'every status change of a task goes through transition': edgesAreWalkedByTransition,
+  'the feed is followed by its follower only': feedHasOneFollower,
+  'a loop that reads gives way to other work': readingLoopsGiveWay,
   'no file has more than 300 lines without a reason': filesAreShort,
   'no function has more than 70 lines without a reason': functionsAreShort,
   'identifiers, comments and messages use plain words': wordsArePlain,

@@ -450,9 +450,9 @@ const faults: Record<string, Record<string, Fault>> = {
       },
     })),
     'reports failed teams as unclosed': reading('team', (tx) => ({
-      *unclosed(limit, after) {
+      *unclosed(limit) {
         const failed = yield* tx.task.get('failed')
-        const found = yield* tx.team.unclosed(limit, after)
+        const found = yield* tx.team.unclosed(limit)
         return failed ? [...found, { taskId: 'failed', seq: failed.seq }] : found
       },
     })),

@@ -1,5 +1,6 @@
 // The texts of the mirrored files, by version. A text is stored in the ledger before it is written to the folder, so that after a crash
 // the ledger still recognizes it as its own.
+import { nextTurn } from '../../core/turns.ts'
 import type { ImportedFile } from '../../entities/board.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import type { BoardTarget } from '../board-host.ts'
@@ -71,6 +72,7 @@ export async function allWritten(
   const numbers = await allNumbers(host, target, dir)
   for (let from = 0; from < numbers.length; from += batchSize) {
     const some = numbers.slice(from, from + batchSize)
+    await nextTurn()
     const drafted = await host.read((tx) => draftAll(tx, target, dir, some))
     if (drafted.some(({ number, text, fresh }) => fresh || readText(number) !== text)) return false
   }

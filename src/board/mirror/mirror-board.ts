@@ -149,16 +149,12 @@ class LiveMirror implements BoardMirror {
   }
 
   async #followBoard(after: number): Promise<void> {
-    try {
-      for await (const { taskId } of this.#host.events({ after, signal: this.#stopped.signal })) {
-        this.#tasks.add(taskId)
-        this.#wake()
-      }
-      // The feed ends when the engine closes.
-      this.#stop()
-    } catch (error) {
-      if (!this.#stopped.signal.aborted) this.#host.report(error, { doing: 'follow the board', dir: this.dir })
+    for await (const events of this.#host.follow(after, this.#stopped.signal)) {
+      for (const { taskId } of events) this.#tasks.add(taskId)
+      this.#wake()
     }
+    // The feed ends when the engine closes.
+    this.#stop()
   }
 
   /** A watcher reports changes at once where the file system supports it; the regular scan finds what it misses. */

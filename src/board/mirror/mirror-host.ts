@@ -9,8 +9,8 @@ export interface MirrorHost extends BoardHost {
   readonly clock: Clock
   /** A path, `:memory:` or a URL. */
   readonly ledgerName: string
-  /** Yields every event after a position, until the signal aborts or the engine closes. */
-  events(options: { after: number; signal: AbortSignal }): AsyncIterable<TaskEvent>
+  /** Yields the events after a position that still exist, until the signal aborts or the engine closes. Failed reads are retried. */
+  follow(after: number, signal: AbortSignal): AsyncIterable<TaskEvent[]>
   /** Makes the end of this process visible to other mirrors at once, as for an engine. */
   register(id: string): Promise<void>
   isAlive(id: string): Promise<Life>

@@ -70,7 +70,7 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
       const found = yield* queryRows<object>(page.compile())
       return found.map((joined) => ({ team: teamOf(joined), task: tasks.pick(joined) }))
     },
-    unclosed: (limit, after) => rows(statements.selectUnclosed, { limit, after }),
+    unclosed: (limit) => rows(statements.selectUnclosed, { limit }),
     objectives: (task) => objectives.list(statements.selectObjectives, { task }),
     stints: (task) => stints.list(statements.selectStints, { task }),
     activeStints: (task) => stints.list(statements.selectActive, { task }),
@@ -96,11 +96,12 @@ function teamStatements(compiler: StatementCompiler) {
   const ofObjectives = statementsOf(compiler, objectives)
   const ofStints = statementsOf(compiler, stints)
   return {
-    // Begins at the open teams, which are few, by their partial index.
+    // Begins at the open teams, which are few, by their partial index. An active agent may still add to the memory.
     selectUnclosed: prepareText(
       (hole) => sql`select task.id as "taskId", task.seq from team cross join task
-        where team.closed_at is null and task.id = team.task_id and task.status = 'completed' and task.seq > ${hole('after')}
+        where team.closed_at is null and task.id = team.task_id and task.status = 'completed'
           and ${isShownTask}
+          and not exists (select 1 from stint where stint.task_id = team.task_id and stint.status = 'active')
         order by task.seq limit ${hole('limit')}`,
     ),
     selectObjectives: ofObjectives.select((objective, hole) =>

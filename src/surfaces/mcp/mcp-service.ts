@@ -7,6 +7,7 @@ import type { Caller } from '../../bus/caller.ts'
 import { mayCall } from '../../bus/capabilities.ts'
 import { type ToolTable, toolTable } from '../../bus/tool-names.ts'
 import { packageVersion } from '../../core/package-folder.ts'
+import { nextTurn } from '../../core/turns.ts'
 import { listAllows } from '../../entities/ability-pattern.ts'
 import { callerOf, type Principal } from '../../web/principal.ts'
 import { AgentSessions } from './agent-sessions.ts'
@@ -217,5 +218,3 @@ export class McpService {
     }
   }
 }
-
-const nextTurn = (): Promise<void> => new Promise((resume) => setImmediate(resume))

@@ -1,5 +1,6 @@
 // The state of a task right after a change that may start it. The supervisor starts it in a transaction of its own shortly after, so the
 // caller waits briefly to report a start that happens at once.
+import { nextTurn } from '../../core/turns.ts'
 import type { Engine } from '../../engine-api.ts'
 import type { Task } from '../../entities/task.ts'
 
@@ -10,7 +11,7 @@ const maxTurns = 25
 export async function afterAdmission(engine: Engine, task: Task): Promise<Task> {
   let current = task
   for (let turn = 0; turn < maxTurns && competes(current); turn++) {
-    await new Promise<void>((resume) => setImmediate(resume))
+    await nextTurn()
     current = (await engine.get(current)) ?? current
   }
   return current

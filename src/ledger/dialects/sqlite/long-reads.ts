@@ -4,6 +4,7 @@
 import type { Reader } from '../../../bus/reader.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
+import { nextTurn } from '../../../core/turns.ts'
 import type { Op } from '../../ledger.ts'
 import { type Asked, answered, isSeveral } from '../../statement.ts'
 import { type Connection, connect, unavailable } from './connection.ts'
@@ -148,7 +149,7 @@ export class LongReads {
       let next = op.next()
       while (!next.done) {
         if (this.#clock.now() - since >= sliceMs) {
-          await new Promise<void>((resume) => setImmediate(resume))
+          await nextTurn()
           this.#requireOpen()
           signal?.throwIfAborted()
           since = this.#clock.now()
