@@ -6,12 +6,13 @@ import { ownExecutor } from '../api/executor.ts'
 import { defined } from '../core/defined.ts'
 import { once } from '../core/once.ts'
 import { audiences } from '../entities/question.ts'
+import { toAnswerSchema } from '../steps/answer-schema.ts'
 
 const askInput = once(() =>
   z.strictObject({
     question: z.string().min(1),
     /** JSON Schema of a valid answer. Default: any answer is valid. */
-    schema: z.record(z.string(), z.unknown()).optional(),
+    schema: z.record(z.string(), z.unknown()).check(isUsable).optional(),
     /** The answer after the time-out. */
     default: z.unknown().optional(),
     /** Milliseconds until the default answers, or without a default the task fails with `TIMEOUT`. */
@@ -22,6 +23,15 @@ const askInput = once(() =>
 )
 
 export type AskInput = z.input<ReturnType<typeof askInput>>
+
+/** So that a question which cannot be asked is refused when its task is created. */
+function isUsable({ value, issues }: z.core.ParsePayload<Record<string, unknown>>): void {
+  try {
+    toAnswerSchema(value)
+  } catch (error) {
+    issues.push({ code: 'custom', input: value, message: (error as Error).message })
+  }
+}
 
 /**
  * Creates an executor whose tasks are questions; the answer is the result of the task. `defaultAfterMs` is how long a

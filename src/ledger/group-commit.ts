@@ -57,9 +57,12 @@ export class CommitFailed extends Error {
   }
 }
 
+/** Begins the time of a transaction; what it returns says whether it may begin another step. */
+export type StartTimer = () => () => boolean
+
 export interface GroupRunner {
-  /** Runs the steps in one transaction and commits. @throws when nothing, or nothing for certain, is in the ledger. */
-  runGroup(group: readonly QueuedStep[]): CommittedGroup | Promise<CommittedGroup>
+  /** Runs the steps, or those that begin in time, in one transaction. @throws when nothing, or nothing for certain, is in the ledger. */
+  runGroup(group: readonly QueuedStep[], startTimer: StartTimer): CommittedGroup | Promise<CommittedGroup>
 }
 
 /** A group of which nothing, or nothing for certain, is in the ledger. */
@@ -72,6 +75,8 @@ interface FailedGroup {
 
 /** The maximum of steps in one transaction: keeps a single commit, and with it the longest stall, short. */
 const maxGroupSize = 1_000
+/** After this time a transaction begins no further step, because others wait for its locks. */
+const maxGroupMs = 250
 /** How long a busy ledger is tried again before the steps are refused. */
 const busyPatienceMs = 10_000
 
@@ -147,11 +152,16 @@ export class GroupCommit {
 
   #attempt(group: readonly QueuedStep[]): CommittedGroup | FailedGroup | Promise<CommittedGroup | FailedGroup> {
     try {
-      const result = this.#runner.runGroup(group)
+      const result = this.#runner.runGroup(group, this.#startTimer)
       return result instanceof Promise ? result.catch((error: unknown) => this.#whenFailed(group, error)) : result
     } catch (error) {
       return this.#whenFailed(group, error)
     }
+  }
+
+  readonly #startTimer: StartTimer = () => {
+    const since = this.#clock.now()
+    return () => this.#clock.now() - since < maxGroupMs
   }
 
   #whenFailed(group: readonly QueuedStep[], error: unknown): FailedGroup | Promise<CommittedGroup | FailedGroup> {
@@ -178,7 +188,7 @@ export class GroupCommit {
       await new Promise<void>((resume) => this.#clock.setTimeout(() => resume(), pauseMs))
       wait(pauseMs)
       try {
-        return await this.#runner.runGroup(group)
+        return await this.#runner.runGroup(group, this.#startTimer)
       } catch (error) {
         if (!(error instanceof LedgerBusy)) return failed(error)
         busy = error

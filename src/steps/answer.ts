@@ -9,7 +9,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import { type Step, step } from '../ledger/ledger.ts'
 import { requireTransition } from '../machines/transition-table.ts'
 import { amend } from './amend.ts'
-import { checkAnswer } from './answer-schema.ts'
+import type { GivenAnswer } from './answer-schema.ts'
 import { requireAnswerer } from './right-to-answer.ts'
 import type { StepContext } from './step-context.ts'
 import { goOnByHand, loadFree } from './verbs.ts'
@@ -17,12 +17,14 @@ import { goOnByHand, loadFree } from './verbs.ts'
 export interface AnswerRequest extends StepContext {
   taskId: string
   /** Absent: the question's default. */
-  value?: { given: unknown }
+  value?: GivenAnswer
   questionId: string | undefined
   caller: Caller
 }
 
-/** INPUT_REQUIRED: the last open answer makes it ready; without an executor it is WORKING at once. */
+/**
+ * INPUT_REQUIRED: the last open answer makes it ready; without an executor it is WORKING at once. Run it with `matchingOutside`.
+ */
 export function answer(request: AnswerRequest): Step<void> {
   return step('answer', function* (tx) {
     const { taskId, at, caller } = request
@@ -78,6 +80,7 @@ function valueFor(task: TaskRecord, question: CallRecord | null, value: AnswerRe
       taskId: task.id,
     })
   }
-  if (params?.schema !== undefined && params.schema !== null) checkAnswer(task.id, params, value.given)
-  return value.given
+  const problem = question === null ? undefined : value.problemWith(question)
+  if (problem !== undefined) throw problem
+  return value.value
 }

@@ -15,11 +15,12 @@ export interface SaveMessageRequest extends StepContext {
   caller: Caller
 }
 
-/** @throws ErrandError NOT_FOUND for the task; KEY_CONFLICT { messageId } for an existing id: messages never change. */
+/** @throws ErrandError NOT_FOUND for the task; KEY_CONFLICT { messageId } for an existing id: messages never change. Run it with `matchingOutside`. */
 export function saveMessage(request: SaveMessageRequest): Step<void> {
-  const { message } = request
+  const { message, ...ctx } = request
+  const { id, taskId, role, content, timestamp } = message
+  const sending = send({ ...ctx, taskId, messageId: id, content, timestamp, delivery: 'steer', retry: false })
   return step('save message', function* (tx) {
-    const { id, taskId, role, content, timestamp } = message
     const task = yield* loadTask(tx, taskId)
     const existing = yield* tx.message.get(id)
     if (existing !== undefined) throw taken(existing)
@@ -36,9 +37,7 @@ export function saveMessage(request: SaveMessageRequest): Step<void> {
       } as const
       return yield* writeLine(tx, task, line, request)
     }
-    const { message: _message, ...ctx } = request
-    const sending = { ...ctx, taskId, messageId: id, content, timestamp }
-    yield* send({ ...sending, delivery: 'steer', retry: false }).decide(tx)
+    yield* sending.decide(tx)
   })
 }
 

@@ -13,6 +13,7 @@ import { touched } from '../machines/changed-task.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { acceptedEvents } from '../machines/transition-table.ts'
 import { answer } from './answer.ts'
+import { GivenAnswer } from './answer-schema.ts'
 import { cancel } from './cancel.ts'
 import { create } from './create.ts'
 import { eventOf, type StepContext } from './step-context.ts'
@@ -91,7 +92,7 @@ function* walkToWorking(tx: Tx, task: TaskRecord, request: SaveTaskRequest): Op<
   const { id: taskId, status } = task
   if (status === 'working' || !isByHand(task)) return
   yield* status === 'input_required'
-    ? answer({ ...request, taskId, questionId: undefined, value: { given: null } }).decide(tx)
+    ? answer({ ...request, taskId, questionId: undefined, value: new GivenAnswer(null) }).decide(tx)
     : update(taskId, { status: 'working' }, undefined, request).decide(tx)
 }
 

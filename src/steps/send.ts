@@ -8,7 +8,7 @@ import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { acceptedEvents } from '../machines/transition-table.ts'
 import { answer } from './answer.ts'
-import { fitsAnswer } from './answer-schema.ts'
+import { GivenAnswer } from './answer-schema.ts'
 import { retry } from './retry.ts'
 import { mayAnswer } from './right-to-answer.ts'
 import { settleAll } from './settle-family.ts'
@@ -30,16 +30,18 @@ export interface SendRequest extends StepContext {
   caller: Caller
 }
 
+/** Run it with `matchingOutside`: the message may answer a question. */
 export function send(request: SendRequest): Step<void> {
+  const given = new GivenAnswer(request.content)
   return step('send', function* (tx) {
     const task = yield* loadTask(tx, request.taskId)
     requireListening(task, request)
-    const question = yield* answerable(tx, task, request)
+    const question = yield* answerable(tx, task, request, given)
     // A message that answers a question reaches the model as that answer only.
     const { messageId: id, content, delivery, timestamp = request.at } = request
     const answers = question !== undefined
     yield* writeLine(tx, task, { id, role: 'user', content, delivery, announcement: answers, timestamp }, request)
-    const verb = verbOf(task, request, question)
+    const verb = verbOf(task, request, question, given)
     if (verb === undefined) yield* wakeByMessage(tx, task, request.delivery, request)
     else yield* verb.decide(tx)
     // A task that only waited for its children has more to do now.
@@ -48,21 +50,31 @@ export function send(request: SendRequest): Step<void> {
 }
 
 /** The step that the message causes besides. */
-function verbOf(task: TaskRecord, request: SendRequest, questionId: string | undefined): Step | undefined {
+function verbOf(
+  task: TaskRecord,
+  request: SendRequest,
+  questionId: string | undefined,
+  value: GivenAnswer,
+): Step | undefined {
   if (request.delivery === 'abort') return pause(task.id, request)
   if (task.status === 'failed' && request.retry) return retry(task.id, request)
   if (questionId === undefined) return undefined
-  return answer({ ...request, questionId, value: { given: request.content } })
+  return answer({ ...request, questionId, value })
 }
 
 /** The id of the one open question, if plain text answers it and the caller may answer. */
-function* answerable(tx: Reads, task: TaskRecord, { content, delivery, caller }: SendRequest): Op<string | undefined> {
+function* answerable(
+  tx: Reads,
+  task: TaskRecord,
+  { delivery, caller }: SendRequest,
+  given: GivenAnswer,
+): Op<string | undefined> {
   if (task.status !== 'input_required' || delivery !== 'steer') return undefined
   const questions = (yield* tx.call.open(task.id)).filter((entry) => entry.kind === 'ask')
   const [question] = questions
   if (question === undefined || questions.length > 1) return undefined
   const params = question.params as QuestionParams
-  return mayAnswer(params, caller) && fitsAnswer(params, content) ? question.id : undefined
+  return mayAnswer(params, caller) && given.problemWith(question) === undefined ? question.id : undefined
 }
 
 function requireListening(task: TaskRecord, request: SendRequest): void {

@@ -1,9 +1,10 @@
 // Questions: a run that asks is suspended, a person answers, the next run continues with the answer.
 
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import { z } from 'zod'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import { createFaultyLedger, openLedger } from '../../src/testing/index.ts'
 import { history, openEngine, reached, refusalOf, typesOf } from './world.ts'
 
 const setup = async (work: (task: ExecutorTask, run: Run) => unknown) => {
@@ -82,6 +83,83 @@ describe('a question of a run', () => {
     expect((await engine.get(task))?.questions).toHaveLength(1)
     await engine.answer(task, 'aaa')
     expect(await engine.result(task)).toBe('aaa')
+  })
+
+  it('V-04 a pattern that takes too long delays no other step: an answer is matched outside of its transaction', async () => {
+    const schema = { type: 'string', pattern: '^(a+)+$' }
+    const { engine, task } = await setup((_task, run) => run.ask('Which letters?', schema))
+    await reached(engine, task, 'input_required')
+    const ends: string[] = []
+    const answered = engine.answer(task, `${'a'.repeat(60)}!`).catch(() => ends.push('answer refused'))
+    const created = engine.create({ name: 'other' }).then(() => ends.push('other task created'))
+    await Promise.all([answered, created])
+    expect(ends).toEqual(['other task created', 'answer refused'])
+  })
+
+  it('an answer is matched again with the question that is open by then', async () => {
+    const ledger = createFaultyLedger(await openLedger(':memory:'))
+    onTestFinished(() => ledger.close())
+    const engine = await openEngine({
+      ledger,
+      executors: {
+        work: async (_task: unknown, run: Run) => [
+          await run.ask('A number?', { type: 'number' }),
+          await run.ask('A text?', { type: 'string' }),
+        ],
+      },
+    })
+    const task = await engine.create({ executor: 'work' })
+    await reached(engine, task, 'input_required')
+    // The first attempt finds the question; the second one is held until another question is open.
+    let attempts = 0
+    const gate = ledger.hold((name) => name === 'answer' && ++attempts === 2)
+    const early = engine.answer(task, 1)
+    await gate.reached
+    await engine.answer(task, 2)
+    await expect.poll(async () => (await engine.get(task))?.questions[0]?.question).toBe('A text?')
+    gate.open()
+    await refusalOf(early, 'INVALID_ANSWER')
+    await engine.answer(task, 'three')
+    expect(await engine.result(task)).toEqual([2, 'three'])
+  })
+
+  it.each([
+    ['itself', { anyOf: [{ $ref: '#' }, { type: 'string' }] }, 'anyOf.0.#'],
+    [
+      'itself in a property',
+      { type: 'object', properties: { children: { type: 'array', items: { $ref: '#' } } } },
+      'properties.children.items.#',
+    ],
+    [
+      'itself by way of another',
+      {
+        $ref: '#/$defs/a',
+        $defs: { a: { properties: { b: { $ref: '#/$defs/b' } } }, b: { items: { $ref: '#/$defs/a' } } },
+      },
+      '#/$defs/a.properties.b.#/$defs/b.items.#/$defs/a',
+    ],
+  ])('a question of a run whose schema refers to %s is refused with the place', async (_to, schema, path) => {
+    const { engine, task } = await setup((_task, run) => run.ask('Which?', schema))
+    const outcome = await engine.settled(task)
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'INVALID_INPUT', details: { path } } })
+  })
+
+  it('a question of a run is refused if the references of its schema multiply, or if a zod schema refers to itself', async () => {
+    const $defs = Object.fromEntries(
+      Array.from({ length: 18 }, (_, n) => {
+        const next = n === 17 ? { type: 'string' } : { $ref: `#/$defs/d${n + 1}` }
+        return [`d${n}`, { anyOf: [next, next] }]
+      }),
+    )
+    const doubling = await setup((_task, run) => run.ask('Which?', { $ref: '#/$defs/d0', $defs }))
+    const outcome = await doubling.engine.settled(doubling.task)
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringMatching(/too large/) as string },
+    })
+    const tree: z.ZodType = z.lazy(() => z.object({ children: z.array(tree) }))
+    const recursive = await setup((_task, run) => run.ask('Which?', tree))
+    expect(await recursive.engine.settled(recursive.task)).toMatchObject({ error: { code: 'INVALID_INPUT' } })
   })
 
   it('a question of a run accepts a JSON Schema too, and an invalid one fails the run', async () => {

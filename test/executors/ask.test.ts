@@ -35,6 +35,13 @@ describe('the ask executor', () => {
     expect(ask.input?.safeParse({ question: 'Deploy?', for: 'unknown' }).success).toBe(false)
   })
 
+  it('the ask executor refuses a task whose question has a schema that refers to itself', () => {
+    const parsed = ask.input?.safeParse({ question: 'Which?', schema: { anyOf: [{ $ref: '#' }, { type: 'string' }] } })
+    expect(parsed?.error?.issues).toMatchObject([
+      { path: ['schema'], message: expect.stringMatching('may not refer to itself') as string },
+    ])
+  })
+
   it('the ask executor accepts null as a default', async () => {
     expect(await asked(ask, { question: 'Which?', default: null })).toEqual(['Which?', null, { default: null }])
   })

@@ -1,5 +1,5 @@
 // Group commit without a database: which steps share a group, the outcome that each caller receives, and the retries of a busy ledger.
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import {
   CommitFailed,
@@ -8,7 +8,7 @@ import {
   LedgerObservers,
   type QueuedStep,
 } from '../../src/ledger/group-commit.ts'
-import { SimulatedClock } from '../../src/testing/index.ts'
+import { openLedger, SimulatedClock } from '../../src/testing/index.ts'
 
 /** `run` replaces the database: it receives the names of the steps of a group, may return those that it has run, by default all, and may throw. */
 function setup(run: (names: string[], time: number) => unknown = () => undefined) {
@@ -79,6 +79,30 @@ it('GroupCommit limits a group to a thousand steps', async () => {
   const { groups, add } = setup()
   await Promise.all(Array.from({ length: 2_500 }, (_, n) => add(String(n))))
   expect(groups.map((group) => group.length)).toEqual([1_000, 1_000, 500])
+})
+
+it('GroupCommit leaves the rest of a group to the next one when its time is over', async () => {
+  const clock = new SimulatedClock()
+  const ledger = await openLedger(':memory:', clock)
+  onTestFinished(() => ledger.close())
+  const log: string[] = []
+  const add = (name: string) =>
+    ledger
+      .step({
+        name,
+        *decide(tx) {
+          clock.advance(100)
+          log.push(name)
+          yield* tx.setting.put(name, name)
+          if (name === 'b') throw new Error('refused')
+        },
+      })
+      .then(
+        () => log.push(`${name} committed`),
+        () => log.push(`${name} refused`),
+      )
+  await Promise.all(['a', 'b', 'c', 'd', 'e'].map(add))
+  expect(log.join()).toBe('a,b,c,a committed,b refused,c committed,d,e,d committed,e committed')
 })
 
 it('GroupCommit retries a busy ledger after growing delays with jitter, of at most 100 ms', async () => {

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { faithfulImage } from '../../core/json.ts'
 import { answer } from '../../steps/answer.ts'
+import { GivenAnswer } from '../../steps/answer-schema.ts'
 import { taskChange } from './task-change.ts'
 
 /** Questions to people are FORBIDDEN to models, and to anything that a model calls. */
@@ -21,7 +22,7 @@ export const taskAnswer = taskChange({
       ...ctx,
       taskId,
       questionId: question,
-      ...(value === undefined ? {} : { value: { given: faithfulImage(value, 'the answer', 'answer') } }),
+      ...(value === undefined ? {} : { value: new GivenAnswer(faithfulImage(value, 'the answer', 'answer')) }),
       caller,
     }),
 })

@@ -6,6 +6,7 @@ import { once } from '../../core/once.ts'
 import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { Step } from '../../ledger/ledger.ts'
 import type { ClaimToken } from '../../machines/ownership.ts'
+import { matchingOutside } from '../../steps/answer-schema.ts'
 import { expecting, within } from '../../steps/conditions.ts'
 import { requestedBy, type StepContext } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -85,7 +86,8 @@ export function applyTo<R>(
   step: Step<R>,
   others: readonly string[] = [],
 ): Promise<R> {
-  return host.step(within(expecting(step, taskId, expectedVersion), caller.taskId ?? null, [taskId, ...others]))
+  const judged = within(expecting(step, taskId, expectedVersion), caller.taskId ?? null, [taskId, ...others])
+  return matchingOutside(() => host.step(judged))
 }
 
 function subjectOf(input: unknown): Subject {

@@ -8,6 +8,7 @@ import {
   LedgerBusy,
   type QueuedStep,
   refusedStep,
+  type StartTimer,
   type StepOutcome,
 } from '../../group-commit.ts'
 import type { Step, Tx } from '../../ledger.ts'
@@ -31,7 +32,7 @@ export class OneByOne implements GroupRunner {
   }
 
   /** @throws LedgerBusy, CommitFailed, StatementFailed */
-  async runGroup(group: readonly QueuedStep[]): Promise<CommittedGroup> {
+  async runGroup(group: readonly QueuedStep[], startTimer: StartTimer): Promise<CommittedGroup> {
     const session = this.#session
     const events = new AppendedEvents()
     const outcomes: StepOutcome[] = []
@@ -41,7 +42,11 @@ export class OneByOne implements GroupRunner {
       await session.request(...this.#locks.gateAlone)
       const { rows } = await session.request(this.#locks.begunAlone)
       begun = this.#locks.begun(rows)
-      for (const { step } of group) outcomes.push(await this.#runStep(step, events))
+      const mayGoOn = startTimer()
+      for (const { step } of group) {
+        if (outcomes.length > 0 && !mayGoOn()) break
+        outcomes.push(await this.#runStep(step, events))
+      }
     } catch (error) {
       await session.rollback()
       throw session.isRetried(error) ? new LedgerBusy(0, error) : error

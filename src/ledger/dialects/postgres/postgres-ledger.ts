@@ -10,6 +10,7 @@ import {
   LedgerBusy,
   LedgerObservers,
   type QueuedStep,
+  type StartTimer,
 } from '../../group-commit.ts'
 import type { Ledger, LedgerObserver, Life, Op, Reads, Step } from '../../ledger.ts'
 import { tablesOf } from '../../tables/tables.ts'
@@ -166,9 +167,9 @@ export class PostgresLedger implements Ledger, GroupRunner {
 
   // ── GroupRunner ──
 
-  async runGroup(group: readonly QueuedStep[]): Promise<CommittedGroup> {
+  async runGroup(group: readonly QueuedStep[], startTimer: StartTimer): Promise<CommittedGroup> {
     const committed = await this.#writer
-      .alone(() => this.#runTimed(group))
+      .alone(() => this.#runTimed(group, startTimer))
       .catch((error: unknown) => {
         if (ErrandError.isInstance(error) && error.code === 'LEDGER_NEWER') this.fail(error)
         throw this.#failure ?? error
@@ -179,10 +180,10 @@ export class PostgresLedger implements Ledger, GroupRunner {
     return committed
   }
 
-  async #runTimed(group: readonly QueuedStep[]): Promise<CommittedGroup> {
+  async #runTimed(group: readonly QueuedStep[], startTimer: StartTimer): Promise<CommittedGroup> {
     const since = this.#clock.now()
     try {
-      return await this.#runner.runGroup(group)
+      return await this.#runner.runGroup(group, startTimer)
     } catch (error) {
       if (!(error instanceof LedgerBusy)) throw error
       const waitedMs = Math.min(Math.max(0, this.#clock.now() - since), maxWaitMs)

@@ -1,6 +1,6 @@
 // A group of steps in one transaction, beside the groups of other processes. The steps go in waves: one flight serves the next requests of each
 // of them. Each is judged on rows that the transaction has locked, and the result is that of the steps one after the other (wave-claims.ts).
-import type { CommittedGroup, QueuedStep, StepOutcome } from '../../group-commit.ts'
+import type { CommittedGroup, QueuedStep, StartTimer, StepOutcome } from '../../group-commit.ts'
 import type { NewEvent, Tx } from '../../ledger.ts'
 import type { Request } from '../../statement.ts'
 import { StatementFailed } from './client.ts'
@@ -16,6 +16,8 @@ export class WaveGroup {
   readonly #locks: LedgerLocks
   readonly #lanes: Lane[]
   readonly #claims: WaveClaims
+  /** How many have begun: they do so in order, and a step that reads again has begun before. */
+  #begunLanes = 0
   #flights = 0
   /** The number of writes that were sent. */
   #writes = 0
@@ -54,11 +56,15 @@ export class WaveGroup {
     return { tasks: this.#claims.tasks, keys: this.#claims.keys }
   }
 
-  /** @throws StatementFailed, RunsAlone, OutOfOrder, BeginsAgain, RunsOneByOne; the transaction is still open then */
-  async run(): Promise<CommittedGroup> {
+  /**
+   * Runs the steps that begin in time. @throws StatementFailed, RunsAlone, OutOfOrder, BeginsAgain, RunsOneByOne; the transaction is still
+   * open then
+   */
+  async run(startTimer: StartTimer): Promise<CommittedGroup> {
+    const mayGoOn = startTimer()
     for (;;) {
       const flight = new Flight(this.#connection, { locksHeads: true })
-      this.#advance(flight)
+      this.#advance(flight, mayGoOn)
       const isLast = this.#lanes.every((lane) => lane.isDone) && this.#flights > 0
       if (isLast) return await this.#commit(flight)
       await flight.send((send) => this.#open(send))
@@ -70,13 +76,18 @@ export class WaveGroup {
     }
   }
 
-  #advance(flight: Flight): void {
+  #advance(flight: Flight, mayGoOn: () => boolean): void {
     let mayStart = true
     let haveEnded = true
     for (const { at } of this.#lanes) {
+      if (at === this.#begunLanes && at > 0 && !mayGoOn()) {
+        this.#lanes.length = at
+        return
+      }
       const lane = this.#resumed(at, haveEnded)
       const waits = lane.waiting.length > 0 || lane.readAfter !== undefined
       if (!lane.isDone && !waits && (lane.isStarted || mayStart)) {
+        this.#begunLanes = Math.max(this.#begunLanes, at + 1)
         this.#advanceLane(lane, flight)
         if (lane.isBarrier && !lane.isDone && lane.waiting.length > 0 && !haveEnded) lane.readAfter = this.#writes
       }

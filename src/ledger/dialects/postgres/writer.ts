@@ -2,7 +2,14 @@
 // exclusive gate. Learns which rows groups meet at, and which steps run alone; finds out what became of a commit whose answer was lost.
 import type { Clock } from '../../../core/clock.ts'
 import { rest } from '../../../core/signals.ts'
-import { CommitFailed, type CommittedGroup, type GroupRunner, LedgerBusy, type QueuedStep } from '../../group-commit.ts'
+import {
+  CommitFailed,
+  type CommittedGroup,
+  type GroupRunner,
+  LedgerBusy,
+  type QueuedStep,
+  type StartTimer,
+} from '../../group-commit.ts'
 import type { Tx } from '../../ledger.ts'
 import { StatementFailed } from './client.ts'
 import type { OutcomeSource } from './commit-outcome.ts'
@@ -53,20 +60,20 @@ export class Writer implements GroupRunner {
   }
 
   /** Runs the first steps of a group, or all. @throws LedgerBusy, CommitFailed, StatementFailed */
-  async runGroup(group: readonly QueuedStep[]): Promise<CommittedGroup> {
+  async runGroup(group: readonly QueuedStep[], startTimer: StartTimer): Promise<CommittedGroup> {
     const isAlone = ({ step }: QueuedStep) => (this.#alone.get(step.name)?.left ?? 0) > 0
     const [first] = group as [QueuedStep]
     const end = group.findIndex((queued) => isAlone(queued) !== isAlone(first))
     const alike = group.slice(0, Math.min(end === -1 ? group.length : end, maxGroupSize))
-    if (!isAlone(first)) return await this.#runBeside(alike)
+    if (!isAlone(first)) return await this.#runBeside(alike, startTimer)
     for (const { step } of alike) {
       const times = this.#alone.get(step.name)
       if (times !== undefined) times.left--
     }
-    return await this.#runOneByOne(alike)
+    return await this.#runOneByOne(alike, startTimer)
   }
 
-  async #runBeside(given: readonly QueuedStep[]): Promise<CommittedGroup> {
+  async #runBeside(given: readonly QueuedStep[], startTimer: StartTimer): Promise<CommittedGroup> {
     const learned = { rows: new Set<string>(), keys: new Set<string>(), wide: new Set<WideLock>() }
     let group = given
     for (let attempt = 1; attempt < aloneFrom; attempt++) {
@@ -76,7 +83,7 @@ export class Writer implements GroupRunner {
       })
       try {
         await this.#connection.ensure()
-        const committed = await waves.run()
+        const committed = await waves.run(startTimer)
         for (const { step } of group) this.#alone.delete(step.name)
         return committed
       } catch (error) {
@@ -94,7 +101,7 @@ export class Writer implements GroupRunner {
           const { name } = (group[error.at] as QueuedStep).step
           const of = Math.min(maxTimesAlone, 2 * (this.#alone.get(name)?.of ?? 0.5))
           this.#alone.set(name, { left: of, of })
-          if (error.at === 0) return await this.runGroup(group)
+          if (error.at === 0) return await this.runGroup(group, startTimer)
           group = group.slice(0, error.at)
           continue
         }
@@ -108,12 +115,12 @@ export class Writer implements GroupRunner {
         await rest(this.#clock, this.#random() * Math.min(maxPauseMs, 2 ** attempt))
       }
     }
-    return await this.#runOneByOne(group)
+    return await this.#runOneByOne(group, startTimer)
   }
 
-  async #runOneByOne(group: readonly QueuedStep[]): Promise<CommittedGroup> {
+  async #runOneByOne(group: readonly QueuedStep[], startTimer: StartTimer): Promise<CommittedGroup> {
     try {
-      return await this.#oneByOne.runGroup(group)
+      return await this.#oneByOne.runGroup(group, startTimer)
     } catch (error) {
       throw error instanceof CommitFailed ? error.of(group.length) : error
     }

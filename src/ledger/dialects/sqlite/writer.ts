@@ -8,6 +8,7 @@ import {
   LedgerBusy,
   type QueuedStep,
   refusedStep,
+  type StartTimer,
   type StepOutcome,
 } from '../../group-commit.ts'
 import type { Step, Tx } from '../../ledger.ts'
@@ -29,13 +30,13 @@ export class SqliteWriter implements GroupRunner {
     this.#requirePlace = requirePlace
   }
 
-  runGroup(group: readonly QueuedStep[]): CommittedGroup {
+  runGroup(group: readonly QueuedStep[], startTimer: StartTimer): CommittedGroup {
     // Steps are pure, so a group in which one failed after a write is run again with a savepoint around each: no savepoint is needed in the
     // common case, and such a step still fails alone.
-    return this.#tryGroup(group, false) ?? (this.#tryGroup(group, true) as CommittedGroup)
+    return this.#tryGroup(group, startTimer, false) ?? (this.#tryGroup(group, startTimer, true) as CommittedGroup)
   }
 
-  #tryGroup(group: readonly QueuedStep[], savepoints: boolean): CommittedGroup | undefined {
+  #tryGroup(group: readonly QueuedStep[], startTimer: StartTimer, savepoints: boolean): CommittedGroup | undefined {
     const events = new AppendedEvents()
     const outcomes: StepOutcome[] = []
     try {
@@ -43,8 +44,10 @@ export class SqliteWriter implements GroupRunner {
     } catch (error) {
       throw isBusy(error) ? new LedgerBusy(busyTimeoutMs) : translate(error, this.#name)
     }
+    const mayGoOn = startTimer()
     try {
       for (const { step } of group) {
+        if (outcomes.length > 0 && !mayGoOn()) break
         const outcome = savepoints ? this.#runStepApart(step, events) : this.#runStep(step, events)
         if (outcome === undefined) {
           this.#connection.rollback()

@@ -6,6 +6,7 @@ import { ledgerMessageSchema, toLedgerMessage } from '../../../abilities/views/m
 import { defineAbility } from '../../../bus/ability.ts'
 import { checkText } from '../../../core/json.ts'
 import { messageRoles } from '../../../entities/message.ts'
+import { matchingOutside } from '../../../steps/answer-schema.ts'
 import { saveMessage } from '../../../steps/save-message.ts'
 import { loadTask, requestedBy } from '../../../steps/step-context.ts'
 
@@ -58,13 +59,12 @@ export function ldgMsgSave(host: AbilityHost) {
       const ctx = requestedBy(await host.stepContext(), caller)
       const id = message.id ?? host.nextId('msg')
       const content = checkText(message.content, 'the message')
-      await host.step(
-        saveMessage({
-          ...ctx,
-          caller,
-          message: { ...message, id, content, timestamp: message.timestamp ?? ctx.at },
-        }),
-      )
+      const step = saveMessage({
+        ...ctx,
+        caller,
+        message: { ...message, id, content, timestamp: message.timestamp ?? ctx.at },
+      })
+      await matchingOutside(() => host.step(step))
       return { success: true, messageId: id }
     },
   })

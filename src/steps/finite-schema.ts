@@ -1,0 +1,81 @@
+// Refuses schemas of questions whose check may take any time: those that refer to themselves, and those whose references multiply. A value
+// is compared with each place of a schema, and a place that is referred to counts as often as it is reached.
+import { ErrandError } from '../core/errors.ts'
+
+/** The maximum of places in a schema with its references replaced, and of one inside the other. */
+const maxPlaces = 10_000
+const maxDepth = 100
+
+/** Keywords whose value is a schema or a list of schemas, and those whose values are. Others hold data, in which `$ref` means nothing. */
+const schemaKeywords = [
+  ...['items', 'prefixItems', 'additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties', 'not'],
+  ...['unevaluatedProperties', 'propertyNames', 'allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'],
+]
+const mapKeywords = ['properties', 'patternProperties', 'dependentSchemas', 'dependencies']
+
+type Json = Record<string, unknown>
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
+
+/** @throws ErrandError INVALID_INPUT { path } */
+export function requireFinite(schema: unknown): void {
+  if (!isObject(schema)) return
+  const root = schema
+  /** The places of each schema, once they are known; 0 while they are counted. */
+  const known = new Map<object, number>()
+  const countAt = (place: unknown, path: string, depth: number): number => {
+    if (!isObject(place)) return 1
+    const found = known.get(place)
+    if (found === 0) throw recursive(path)
+    if (found !== undefined) return found
+    if (depth > maxDepth) throw tooLarge(path, `it is nested deeper than ${maxDepth} levels`)
+    known.set(place, 0)
+    let places = 1
+    for (const [name, inner] of partsOf(root, place)) {
+      places += countAt(inner, path === '' ? name : `${path}.${name}`, depth + 1)
+    }
+    if (places > maxPlaces) throw tooLarge(path, `with its references replaced it has more than ${maxPlaces} places`)
+    known.set(place, places)
+    return places
+  }
+  countAt(root, '', 0)
+}
+
+/** The schemas inside one, and the one that it refers to. */
+function partsOf(root: Json, place: Json): Array<[string, unknown]> {
+  if (Array.isArray(place)) return place.map((inner, at) => [String(at), inner])
+  const parts: Array<[string, unknown]> = schemaKeywords.flatMap((name) => (name in place ? [[name, place[name]]] : []))
+  for (const name of mapKeywords) {
+    if (!isObject(place[name])) continue
+    for (const [key, inner] of Object.entries(place[name])) parts.push([`${name}.${key}`, inner])
+  }
+  const target = typeof place['$ref'] === 'string' ? targetOf(root, place['$ref']) : undefined
+  return target === undefined ? parts : [...parts, [place['$ref'] as string, target]]
+}
+
+/** Undefined for a reference that leads nowhere, which the conversion of the schema refuses. */
+function targetOf(root: Json, ref: string): unknown {
+  const names = ref.replace(/^#/, '').split('/').filter(Boolean)
+  let target: unknown = root
+  for (const name of names) {
+    const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
+    target = isObject(target) ? target[key] : undefined
+  }
+  return target
+}
+
+function recursive(path: string): ErrandError {
+  return new ErrandError(
+    'INVALID_INPUT',
+    `The schema of a question may not refer to itself, as it does at ${path}: the check of an answer would have no limit. Write out the levels that an answer may have, or leave the inner part open with {} and check it in the executor.`,
+    { path },
+  )
+}
+
+function tooLarge(path: string, why: string): ErrandError {
+  return new ErrandError(
+    'INVALID_INPUT',
+    `The schema of a question is too large at ${path === '' ? 'its root' : path}: ${why}. Ask for a simpler value, and check it in the executor.`,
+    { path },
+  )
+}
