@@ -21,7 +21,7 @@ import { giveNumber, loadBoard, numberRemaining, openBoard } from '../numbering.
 import { foreignKeysOf, importedFile } from './file-image.ts'
 import { onBoard } from './file-texts.ts'
 import { type FurtherKeys, parseSeven, readFurther, type SevenKeys } from './held-keys.ts'
-import { planImport, type UnheldKey } from './import-plan.ts'
+import { dependentsFirst, planImport, type UnheldKey } from './import-plan.ts'
 import { type FileValue, maxNewNumber } from './task-file.ts'
 
 /** A readable file with an unused number. */
@@ -158,7 +158,7 @@ class Import {
     for (const number of plan.creation)
       yield* this.#create(byNumber.get(number) as NewTask, plan.parents.get(number), top)
     for (const file of files) yield* this.#number(file)
-    for (const [number, blockers] of plan.edges) yield* this.#connect(number, blockers)
+    for (const number of dependentsFirst(plan)) yield* this.#connect(number, plan.edges.get(number) ?? [])
     for (const [number, status] of plan.states) {
       if (this.#ids.has(number)) yield* this.#walk(byNumber.get(number) as NewTask, status)
     }

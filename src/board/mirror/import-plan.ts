@@ -51,6 +51,15 @@ export function planImport(tasks: readonly PlannedTask[], known: ReadonlyMap<num
   return { creation: parentsFirst(tasks, parents), parents, edges, states, unheld }
 }
 
+/**
+ * The tasks with edges, each before those that it comes after. Each new edge is checked for a cycle along the edges of its blockers, which
+ * are drawn later in this order: in any other, the check of each edge in a chain would follow the chain.
+ */
+export function dependentsFirst({ edges, states }: Pick<ImportPlan, 'edges' | 'states'>): number[] {
+  const known = [...edges.keys()].filter((number) => !states.has(number))
+  return [...known, ...[...states.keys()].toReversed()].filter((number) => edges.has(number))
+}
+
 type StatusOf = (number: number) => BoardStatus | undefined
 
 function parentsOf(tasks: readonly PlannedTask[], statusOf: StatusOf, unheld: UnheldKey[]): Map<number, number> {

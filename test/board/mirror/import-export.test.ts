@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { planImport } from '../../../src/board/mirror/import-plan.ts'
-import { boardTools } from '../../../src/index.ts'
+import { boardTools, createEngine, importBoard } from '../../../src/index.ts'
+import { openLedger } from '../../../src/testing/index.ts'
+import { failingLedger } from '../../team/failing-ledger.ts'
 import { createFolder, type FileJson, filesIn, openWorld } from './world.ts'
 
 const seven = (id: number, subject: string, more: FileJson = {}): FileJson => ({
@@ -288,4 +290,26 @@ describe('Any folder', () => {
       { numRuns: 60 },
     )
   })
+})
+
+it('an import of a chain takes as many statements for each task, however long the chain is', async () => {
+  const statementsFor = async (length: number, next: 1 | -1) => {
+    const inner = await openLedger(':memory:')
+    const { ledger, statements } = failingLedger(inner, { step: 'import files', after: null, strike: () => {} })
+    const engine = await createEngine({ ledger, work: false })
+    const dir = createFolder()
+    for (let id = 1; id <= length; id++) {
+      const blocker = id + next
+      const blockedBy = blocker >= 1 && blocker <= length ? [blocker] : []
+      writeFileSync(join(dir, `task_${id}.json`), JSON.stringify(seven(id, `task ${id}`, { blockedBy })))
+    }
+    const { imported, unheld } = await importBoard(engine, { dir })
+    expect([imported.length, unheld]).toEqual([length, []])
+    await engine.close()
+    await inner.close()
+    return statements() / length
+  }
+  for (const next of [-1, 1] as const) {
+    expect(await statementsFor(120, next)).toBeLessThan(1.2 * (await statementsFor(30, next)))
+  }
 })
