@@ -7,10 +7,10 @@ const maxPlaces = 10_000
 const maxDepth = 100
 
 /** Keywords whose value is a schema or a list of schemas, and those whose values are. Others hold data, in which `$ref` means nothing. */
-const schemaKeywords = [
-  ...['items', 'prefixItems', 'additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties', 'not'],
-  ...['unevaluatedProperties', 'propertyNames', 'allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'],
-]
+const schemaKeywords = (
+  'items prefixItems additionalItems unevaluatedItems contains additionalProperties unevaluatedProperties propertyNames ' +
+  'allOf anyOf oneOf not if then else'
+).split(' ')
 const mapKeywords = ['properties', 'patternProperties', 'dependentSchemas', 'dependencies']
 
 type Json = Record<string, unknown>
