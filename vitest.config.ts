@@ -1,4 +1,7 @@
-// How the tests run. The suite needs nothing but `npm ci`: the global setup builds dist when it is older than src. Each of the few
+// How the tests run, in two tiers that a place in the tree decides. `fast`: everything in test/ proves the behaviour once, in a few minutes. `long`: what
+// is in test/long repeats and tortures it. Random sequences at full counts, kills, many processes, browsers, servers, the documents, the package.
+//
+// The suite needs nothing but `npm ci`: the global setup builds dist when it is older than src. Each of the few
 // processes runs many files, which share it with its modules: to load these anew for every file takes as long as
 // many a file. So a test puts back what it changes of its process, watches modules with `vi.spyOn` and replaces none
 // (test/house.test.ts), and anything else that only one process can stand goes into a process of its own.
@@ -12,26 +15,25 @@ import { libraryEntries, specifierOf } from './scripts/entries.ts'
 
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 
-/** What runs longest, most of it in one test each. */
+/** What runs longest of each tier, most of it in one test each. */
 const longest = [
-  'test/agent/kill.test.ts',
-  'test/engine/two-engines.test.ts',
-  'test/runs/divergence-edits.test.ts',
-  'test/postgres/contract.test.ts',
-  'test/postgres/beside.test.ts',
-  'test/page/browser/task-page.test.ts',
-  'test/docs-blocks.test.ts',
-  'test/bench/rows.test.ts',
-  'test/ledger/contract.test.ts',
-  'test/engine/level-triggered.test.ts',
-  'test/page/browser/page.test.ts',
-  'test/ledger/postgres.test.ts',
-  'test/agent/team-kill.test.ts',
-  'test/packaging/guides.test.ts',
-  'test/postgres/copy.test.ts',
-  'test/page/browser/needs-you.test.ts',
-  'test/engine/model.test.ts',
-  'test/page/browser/page-at-work.test.ts',
+  'test/long/agent/kill.test.ts',
+  'test/long/engine/two-engines.test.ts',
+  'test/long/runs/edited-programs.test.ts',
+  'test/long/postgres/contract.test.ts',
+  'test/long/postgres/beside.test.ts',
+  'test/long/page/browser/task-page.test.ts',
+  'test/long/docs-blocks.test.ts',
+  'test/long/bench/rows.test.ts',
+  'test/long/engine/level-triggered.test.ts',
+  'test/long/page/browser/page.test.ts',
+  'test/long/ledger/contract.test.ts',
+  'test/long/agent/team-kill.test.ts',
+  'test/long/packaging/guides.test.ts',
+  'test/long/postgres/copy.test.ts',
+  'test/long/page/browser/needs-you.test.ts',
+  'test/long/engine/random-commands.test.ts',
+  'test/long/page/browser/page-at-work.test.ts',
 ].map(pathOf)
 
 /** They begin first: where no run has left its times vitest goes by size, and the last of these would keep one core busy alone. */
@@ -51,7 +53,13 @@ export default defineConfig({
     })),
   },
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: [
+      { extends: true, test: { name: 'fast', include: ['test/**/*.test.ts'], exclude: ['test/long/**'] } },
+      {
+        extends: true,
+        test: { name: 'long', include: ['test/long/**/*.test.ts'], env: { ERRAND_TIER: 'long' } },
+      },
+    ],
     env: {
       // Which ledgers are trusted is kept there, and not in the home of the person who runs the tests.
       XDG_STATE_HOME: join(tmpdir(), `errand-state-${process.pid}`),

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import base from './vitest.config.ts'
 
+const { projects: _tiers, ...shared } = base.test ?? {}
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 const opened = pathOf('src/ledger/open-ledger.ts')
 const replacement = pathOf('test/postgres/on-server/open-ledger.ts')
@@ -32,7 +33,7 @@ const countTurns = [
   'engine/failed-reads',
   'engine/feed',
   'engine/level-triggered',
-  'engine/model',
+  'engine/random-commands',
   'engine/purge-pauses',
   'engine/supervision',
   'engine/two-engines',
@@ -55,20 +56,20 @@ export default defineConfig({
     },
   ],
   test: {
-    ...base.test,
+    ...shared,
     include: ['engine', 'board', 'memory', 'agent', 'team', 'surfaces/http'].map(
-      (suite) => `test/${suite}/**/*.test.ts`,
+      (suite) => `test/{,long/}${suite}/**/*.test.ts`,
     ),
     setupFiles: ['test/postgres/on-server/close-opened.ts'],
     testTimeout: 300_000,
-    exclude: [...needTheFile, ...countTurns, ...needSpeed].map((file) => `test/${file}.test.ts`),
+    exclude: [...needTheFile, ...countTurns, ...needSpeed].map((file) => `test/{,long/}${file}.test.ts`),
     env: {
-      ...base.test?.env,
+      ...shared.env,
       ERRAND_RUNS: process.env['ERRAND_RUNS'] ?? '100',
       // The redirection is of a module, and in a bundle there is none.
       ERRAND_TEST_SOURCES: '1',
       NODE_OPTIONS: `--import=${pathOf('test/postgres/on-server/redirect.ts')}`,
     },
-    globalSetup: [base.test?.globalSetup ?? [], 'test/postgres/on-server/global-setup.ts'].flat(),
+    globalSetup: [shared.globalSetup ?? [], 'test/postgres/on-server/global-setup.ts'].flat(),
   },
 })

@@ -1,4 +1,4 @@
-// Prints the numbers of passed and failed tests of vitest's JSON report on one line. A test file that could not be loaded counts as
+// Prints the numbers of passed and failed tests of vitest's JSON reports on one line. A test file that could not be loaded counts as
 // one failure, and so does a missing report.
 
 import { existsSync, readFileSync } from 'node:fs'
@@ -9,15 +9,18 @@ interface Report {
   testResults: { status: string; assertionResults: unknown[] }[]
 }
 
-function readReport(file: string | undefined): Report | undefined {
-  const text = file && existsSync(file) ? readFileSync(file, 'utf8') : ''
+function readReport(file: string): Report | undefined {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
   return text === '' ? undefined : (JSON.parse(text) as Report)
 }
 
-const report = readReport(process.argv[2])
-const broken =
-  report?.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0) ?? []
-const passed = report?.numPassedTests ?? 0
-const failed = report ? report.numFailedTests + broken.length : 1
+function failuresIn(report: Report): number {
+  const broken = report.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0)
+  return report.numFailedTests + broken.length
+}
+
+const reports = process.argv.slice(2).map(readReport)
+const passed = reports.reduce((sum, report) => sum + (report?.numPassedTests ?? 0), 0)
+const failed = reports.reduce((sum, report) => sum + (report === undefined ? 1 : failuresIn(report)), 0)
 
 console.log(`${passed} passed, ${failed} failed`)

@@ -10,6 +10,7 @@ import { ErrandError } from '../../src/core/errors.ts'
 import type { Engine, EngineOptions } from '../../src/engine-api.ts'
 import { heldModel, modelOf } from '../abilities/world.ts'
 import { history, openEngine, turns } from '../engine/world.ts'
+import { runs } from '../tier.ts'
 
 const parents = {
   root: undefined,
@@ -182,7 +183,7 @@ describe('the calls of a model', () => {
           family = await setup([note])
         },
       ),
-      { numRuns: 800, seed: 404 },
+      { numRuns: runs(80, 800), seed: 404 },
     )
     const expected = abilities.filter(({ id }) => !namesNone.includes(id)).map(({ id }) => id)
     expect([...refused.keys()].sort()).toEqual(expected.sort())

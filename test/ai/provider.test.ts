@@ -12,6 +12,7 @@ import { durable } from '../../src/ai/durable.ts'
 import type { Run } from '../../src/api/executor.ts'
 import { ledgerFile } from '../engine/world.ts'
 import { programOf } from '../programs.ts'
+import { isLong } from '../tier.ts'
 import type { ChatOrders } from './chat-process.ts'
 import { type ChatTurn, type ModelServer, startModelServer } from './model-server.ts'
 import { answerOf, runOnce, seenTwice, textOf } from './world.ts'
@@ -132,48 +133,53 @@ describe('a durable loop over HTTP', () => {
   })
 })
 
-describe.each([
+const loops: Array<[string, boolean]> = [
   ['generateText', false],
   ['streamText', true],
-])('a process that is killed with SIGKILL in a durable %s loop', (_name, streams) => {
-  it('a durable loop continues in the next process after a kill during the model call, without booking twice', async () => {
-    const server = await startModelServer(journey)
-    server.faults.set(1, 'silence')
-    const place = chatPlace(server, { streams, onInterrupt: 'fail' })
-    const first = place.start()
-    await server.asked(2)
-    await first.kill()
-    expect(place.effects()).toHaveLength(2)
-    const { outcome } = await place.start().line
-    expect(outcome).toMatchObject({ status: 'completed', result: { text: 'All is booked.' } })
-    expect(place.effects().sort()).toEqual(['call-1 Oslo', 'call-2 Rome', 'call-3 Bern'])
-    expect(server.answered).toHaveLength(3)
-    expect(conversations(server)).toHaveLength(3)
-    expect(JSON.stringify(outcome.result.messages)).toContain('Booked in Bern')
-  })
+]
 
-  it('a durable loop passes CALL_INTERRUPTED to the model after a kill inside a tool, and the model decides', async () => {
-    const server = await startModelServer(journey)
-    const place = chatPlace(server, { streams, onInterrupt: 'fail' })
-    const first = place.start({ hangsAt: 'Bern' })
-    expect(await first.line).toEqual({ hangs: 'Bern' })
-    await first.kill()
-    const { outcome } = await place.start().line
-    expect(outcome).toMatchObject({ status: 'completed', result: { text: 'All is booked.' } })
-    expect(place.effects().sort()).toEqual(['call-1 Oslo', 'call-2 Rome', 'call-3 Bern'])
-    expect(server.requests).toHaveLength(3)
-    expect(JSON.stringify(server.requests.at(-1)?.messages)).toContain('was interrupted and may have happened')
-  })
+describe.each(isLong ? loops : loops.slice(1))(
+  'a process that is killed with SIGKILL in a durable %s loop',
+  (_name, streams) => {
+    it('a durable loop continues in the next process after a kill during the model call, without booking twice', async () => {
+      const server = await startModelServer(journey)
+      server.faults.set(1, 'silence')
+      const place = chatPlace(server, { streams, onInterrupt: 'fail' })
+      const first = place.start()
+      await server.asked(2)
+      await first.kill()
+      expect(place.effects()).toHaveLength(2)
+      const { outcome } = await place.start().line
+      expect(outcome).toMatchObject({ status: 'completed', result: { text: 'All is booked.' } })
+      expect(place.effects().sort()).toEqual(['call-1 Oslo', 'call-2 Rome', 'call-3 Bern'])
+      expect(server.answered).toHaveLength(3)
+      expect(conversations(server)).toHaveLength(3)
+      expect(JSON.stringify(outcome.result.messages)).toContain('Booked in Bern')
+    })
 
-  it('a durable loop repeats a tool that may be repeated after a kill inside of it, under the same id', async () => {
-    const server = await startModelServer(journey)
-    const place = chatPlace(server, { streams, onInterrupt: 'rerun' })
-    const first = place.start({ hangsAt: 'Bern' })
-    expect(await first.line).toEqual({ hangs: 'Bern' })
-    await first.kill()
-    const { outcome } = await place.start().line
-    expect(outcome).toMatchObject({ status: 'completed', result: { text: 'All is booked.' } })
-    expect(place.effects().sort()).toEqual(['call-1 Oslo', 'call-2 Rome', 'call-3 Bern', 'call-3 Bern'])
-    expect(server.requests).toHaveLength(3)
-  })
-})
+    it('a durable loop passes CALL_INTERRUPTED to the model after a kill inside a tool, and the model decides', async () => {
+      const server = await startModelServer(journey)
+      const place = chatPlace(server, { streams, onInterrupt: 'fail' })
+      const first = place.start({ hangsAt: 'Bern' })
+      expect(await first.line).toEqual({ hangs: 'Bern' })
+      await first.kill()
+      const { outcome } = await place.start().line
+      expect(outcome).toMatchObject({ status: 'completed', result: { text: 'All is booked.' } })
+      expect(place.effects().sort()).toEqual(['call-1 Oslo', 'call-2 Rome', 'call-3 Bern'])
+      expect(server.requests).toHaveLength(3)
+      expect(JSON.stringify(server.requests.at(-1)?.messages)).toContain('was interrupted and may have happened')
+    })
+
+    it('a durable loop repeats a tool that may be repeated after a kill inside of it, under the same id', async () => {
+      const server = await startModelServer(journey)
+      const place = chatPlace(server, { streams, onInterrupt: 'rerun' })
+      const first = place.start({ hangsAt: 'Bern' })
+      expect(await first.line).toEqual({ hangs: 'Bern' })
+      await first.kill()
+      const { outcome } = await place.start().line
+      expect(outcome).toMatchObject({ status: 'completed', result: { text: 'All is booked.' } })
+      expect(place.effects().sort()).toEqual(['call-1 Oslo', 'call-2 Rome', 'call-3 Bern', 'call-3 Bern'])
+      expect(server.requests).toHaveLength(3)
+    })
+  },
+)

@@ -14,6 +14,7 @@ import {
   toStoredError,
 } from '../../src/core/stored-error.ts'
 import { arbitraryThrown, circle, hostileErrors, revokedProxy, withThrowingGetter } from '../thrown-values.ts'
+import { runs } from '../tier.ts'
 
 describe('toStoredError', () => {
   it.each<[string, unknown, object]>([
@@ -236,7 +237,7 @@ const planted: Array<[string, (thrown: unknown) => StoredError]> = [
 ]
 
 describe('Arbitrary thrown values', () => {
-  const settings = { numRuns: 500, endOnFailure: true }
+  const settings = { numRuns: runs(100, 500), endOnFailure: true }
   const promiseOf = (convert: (thrown: unknown) => StoredError) =>
     fc.property(arbitraryThrown(), (make) => complaintsOf(convert, make()).length === 0)
 

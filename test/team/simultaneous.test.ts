@@ -9,10 +9,11 @@ import { codeOf } from '../board/world.ts'
 import { deferred, history, ledgerFile, typesOf } from '../engine/world.ts'
 import { complaints } from '../memory/invariants.ts'
 import { tablesOf } from '../memory/world.ts'
+import { runs } from '../tier.ts'
 import { facts, type Json, joins, openTeams, type Team, teamTask } from './world.ts'
 
 const bug = 'Fixed the bug in the refresh of tokens'
-const rounds = 5
+const rounds = runs(1, 5)
 
 /** Two engines on one ledger, and its rows. */
 async function two(options: EngineOptions[] = []): Promise<{ one: Team; other: Team; ledger: Ledger }> {

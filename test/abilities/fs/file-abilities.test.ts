@@ -8,6 +8,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { fileAbilities } from '../../../src/abilities/fs/file-abilities.ts'
 import { createBus } from '../../../src/bus/bus.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
+import { runs } from '../../tier.ts'
 
 const secret = 'the secret of the house'
 
@@ -211,7 +212,7 @@ it('the file abilities never reach a path outside of their folder, whatever the 
       const path = [...(fromTop ? [outer] : []), ...parts, last].join('/')
       for (const id of ['read', 'list']) expect(await refusal(call(id, { path }))).not.toMatch(/^gave.*secret/)
     }),
-    { numRuns: 300 },
+    { numRuns: runs(60, 300) },
   )
 })
 

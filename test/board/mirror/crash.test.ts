@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { isLong } from '../../tier.ts'
 import type { MirrorOrders } from './mirror-process.ts'
 import { startProcess } from './processes.ts'
 import { createFolder, filesIn, openWorld } from './world.ts'
@@ -60,7 +61,7 @@ async function requireRepaired({ dir, world, refused }: Awaited<ReturnType<typeo
 
 /** Dies before every operation (or every n-th: ERRAND_CRASH_EVERY), two at a time. */
 async function killedAt(first: number, last: number, die: (dieAt: number) => Promise<void>): Promise<void> {
-  const every = Number(process.env['ERRAND_CRASH_EVERY'] ?? 4)
+  const every = Number(process.env['ERRAND_CRASH_EVERY'] ?? (isLong ? 4 : 40))
   const deaths: number[] = []
   for (let dieAt = first + (process.pid % every); dieAt <= last; dieAt += every) deaths.push(dieAt)
   console.log(`killed before ${deaths.length} of ${last - first + 1} operations on files`)

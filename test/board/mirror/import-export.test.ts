@@ -7,6 +7,7 @@ import { planImport } from '../../../src/board/mirror/import-plan.ts'
 import { boardTools, createEngine, importBoard } from '../../../src/index.ts'
 import { openLedger } from '../../../src/testing/index.ts'
 import { failingLedger } from '../../team/failing-ledger.ts'
+import { runs } from '../../tier.ts'
 import { createFolder, type FileJson, filesIn, openWorld } from './world.ts'
 
 const seven = (id: number, subject: string, more: FileJson = {}): FileJson => ({
@@ -287,7 +288,7 @@ describe('Any folder', () => {
         for (const [number, text] of texts) expect(readFileSync(join(again, `task_${number}.json`), 'utf8')).toBe(text)
         await world.engine.close()
       }),
-      { numRuns: 60 },
+      { numRuns: runs(8, 60) },
     )
   })
 })

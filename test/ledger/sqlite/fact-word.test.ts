@@ -8,6 +8,7 @@ import type { Op } from '../../../src/ledger/ledger.ts'
 import { createCompiler, type Request } from '../../../src/ledger/statement.ts'
 import { createFactWords } from '../../../src/ledger/tables/fact-word.ts'
 import { branchRow } from '../../../src/testing/index.ts'
+import { runs } from '../../tier.ts'
 import { migrated } from './migrated.ts'
 
 /** A planted fault: changes a statement. */
@@ -78,7 +79,7 @@ it('the lookup of similar facts misses none, at any threshold and however common
       fill('main', facts)
       expect(missing(facts, text, threshold, candidates(text, threshold))).toEqual([])
     }),
-    { numRuns: 150 },
+    { numRuns: runs(40, 150) },
   )
 })
 
@@ -91,7 +92,7 @@ it('the check of the lookup of similar facts fails if one word fewer is looked u
       fill('main', facts)
       return missing(facts, text, threshold, candidates(text, threshold, oneFewer)).length === 0
     }),
-    { numRuns: 500 },
+    { numRuns: runs(100, 500) },
   )
   expect(failed).toBe(true)
 })
@@ -115,7 +116,7 @@ it('the lookup of similar facts misses none when many facts share a word and mor
     fc.property(someWords(14, 1, 12), thresholds, (text, threshold) => {
       expect(missing(facts, text, threshold, candidates(text, threshold, counting))).toEqual([])
     }),
-    { numRuns: 60 },
+    { numRuns: runs(20, 60) },
   )
   expect(narrowed).toBeGreaterThan(10)
 })
@@ -134,7 +135,7 @@ it('the check of the lookup of similar facts fails if a fact has to share one mo
       thresholds,
       (text, threshold) => missing(facts, text, threshold, candidates(text, threshold, oneMore)).length === 0,
     ),
-    { numRuns: 500 },
+    { numRuns: runs(100, 500) },
   )
   expect(failed).toBe(true)
 })

@@ -140,29 +140,6 @@ it('errand ask accepts the answer of a question at the terminal', async () => {
   expect(raw).toEqual([true, false])
 })
 
-it('errand ask continues after kill -9 in the middle of a step, and calls the model for nothing twice', async () => {
-  await using place = new Workplace()
-  place.write('note.txt', 'the note\n')
-  const { fake, env } = await server([
-    { text: 'I look.', toolCalls: [{ name: 'fs_read', arguments: { path: 'note.txt' } }] },
-    { text: 'half of it', ending: 'hang' },
-    { text: 'It says: the note.' },
-  ])
-  const args = ['ask', 'Read it', '--model', 'local:m', '--files', '.', '--key', 'read']
-  process.env['LOCAL_BASE_URL'] = env.LOCAL_BASE_URL
-  onTestFinished(() => void delete process.env['LOCAL_BASE_URL'])
-  await using other = new Workplace()
-  other.write('note.txt', 'the note\n')
-  const first = other.start(...args)
-  await first.printed(/half of it/)
-  first.kill('SIGKILL')
-  await first.ended
-  const second = await other.start(...args).ended
-  expect(second).toMatchObject({ code: 0, out: 'I look.\nIt says: the note.\n' })
-  expect(fake.requests).toHaveLength(3)
-  expect(fake.requests[2]?.body.messages).toEqual(fake.requests[1]?.body.messages)
-})
-
 it('errand ask releases the task on Ctrl-C and exits with 130', async () => {
   await using place = new Workplace()
   const { fake, env } = await server([{ text: 'begun', ending: 'hang' }, { text: 'done' }])

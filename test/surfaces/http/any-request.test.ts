@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { routes } from '../../../src/surfaces/http/routes.ts'
+import { runs } from '../../tier.ts'
 import { openWorld, problemIn, requestOf, type World } from './world.ts'
 
 const odd = fc.oneof(
@@ -86,7 +87,7 @@ it('X-037 X-032 the HTTP handler answers any request, and never with an internal
       expect(reply.status).toBeLessThan(500)
       if (reply.status >= 400 && sent[0] !== 'HEAD') problemIn(reply)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(60, 500) },
   )
   expect(world.errors).toEqual([])
 })

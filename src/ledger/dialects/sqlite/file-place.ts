@@ -1,5 +1,5 @@
 // The file at the path of an open ledger. A file that is removed, moved or replaced while it is open still takes writes, which nothing that opens the
-// path later will read. Only the path can tell: the descriptor stays valid.
+// path later will read. Only the path shows it: the descriptor stays valid.
 import { type BigIntStats, statSync } from 'node:fs'
 import { ErrandError } from '../../../core/errors.ts'
 

@@ -60,7 +60,7 @@ function locksBeside(ledgerPath: string): InstanceLocks {
     }
   }
 
-  /** Whoever may create files beside the ledger may work with it, and so hold a lock. */
+  /** A user who may create files beside the ledger may work with it, and so hold a lock. */
   function makeFolder(): void {
     try {
       mkdirSync(folder)

@@ -1,0 +1,54 @@
+// The page in a real Chromium: a person creates a task, follows it and answers its question, and axe finds no fault. test/long does the rest.
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { launchChromium, openPage, ServedLedger, temporaryFolder, violations } from './world.ts'
+
+const folder = temporaryFolder()
+const server = new ServedLedger(join(folder.path, 'page.db'))
+let browser: Browser
+
+beforeAll(async () => {
+  ;[browser] = await Promise.all([launchChromium(), server.start()])
+}, 300_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await server.kill()
+  folder.remove()
+})
+
+async function signedIn(): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, bypassCSP: true })
+  onTestFinished(() => context.close())
+  const { page, complaints } = await openPage(context, server.url)
+  onTestFinished(() => expect(complaints).toEqual([]))
+  return page
+}
+
+it('a person creates a task on the page, and sees that it is completed', async () => {
+  const page = await signedIn()
+  await page
+    .getByRole('link', { name: /create/i })
+    .first()
+    .click()
+  await page.getByLabel('Name').fill('Count the tides')
+  await page.getByLabel(/executor/i).selectOption('count')
+  await page.getByLabel(/^Input/).fill('{"to": 3, "ms": 1}')
+  await page.getByRole('button', { name: /^create/i }).click()
+  await page.getByRole('img', { name: /State chart: the task is completed/ }).waitFor()
+})
+
+it('a person answers a question on the page, in which axe finds no fault but one that is planted', async () => {
+  await server.create({ name: 'Seen by all', executor: 'asks' })
+  const page = await signedIn()
+  await page.getByRole('row').filter({ hasText: 'Seen by all' }).first().waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.evaluate("document.body.append(document.createElement('button'))")
+  expect(await violations(page)).toEqual([expect.stringContaining('button-name')])
+  await page
+    .getByRole('button', { name: /^green/ })
+    .first()
+    .click()
+  await page.getByRole('row').filter({ hasText: 'Seen by all' }).locator('.state-completed').waitFor()
+})
