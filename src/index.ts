@@ -101,6 +101,7 @@ export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from 
 export type { Question } from './entities/question.ts'
 export type { RunOutcome, RunRecord, RunStatus } from './entities/run.ts'
 export {
+  type BriefTask,
   isSettled,
   isTerminal,
   type Outcome,

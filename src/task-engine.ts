@@ -169,15 +169,14 @@ export class TaskEngine {
     const position = after === undefined ? undefined : readPosition(after)
     // A model may only list the children of a task in its own subtree.
     const scope = typeof rest.parentId === 'string' ? [rest.parentId] : ['the list of all tasks']
-    const { found, total } = await this.#read(scope, function* (tx) {
-      return { found: yield* tx.task.list(filter, limit + 1, position), total: yield* tx.task.count(filter) }
+    const { page, total } = await this.#read(scope, function* (tx) {
+      return { page: yield* tx.task.page(filter, limit, position), total: yield* tx.task.count(filter) }
     })
-    const page = found.slice(0, limit)
-    const last = page.at(-1)
+    const last = page.rows.at(-1)
     return {
-      tasks: await this.#life.views(page),
+      tasks: await this.#life.views(page.rows),
       total,
-      next: found.length > limit && last !== undefined ? `${last.priority}:${last.seq}` : null,
+      next: page.isLast || last === undefined ? null : `${last.priority}:${last.seq}`,
     }
   }
 

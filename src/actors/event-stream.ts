@@ -43,7 +43,7 @@ export async function* followPages(
       const through = taskId === undefined ? yield* purgedThrough(tx) : undefined
       if (through !== purged) yield* requireCursor(tx, from)
       purged = through
-      return yield* tx.event.after(from, pageSize, taskId)
+      return (yield* tx.event.pageAfter(from, pageSize, taskId)).rows
     })
   yield* new Follower(feed, after, read, { live: follow, taskId }).pages(signal)
 }

@@ -8,6 +8,7 @@ import type { TaskEvent } from '../entities/event.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import { isSettled, type TaskStatus } from '../entities/task.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { maxPageBytes } from '../ledger/page-bytes.ts'
 import { requireTask } from '../steps/step-context.ts'
 import type { Feed } from './feed.ts'
 import { itemsOf } from './stream-items.ts'
@@ -93,7 +94,7 @@ export async function* streamTask(
           return
         }
       }
-      if (page.events.length === pageSize) {
+      if (!page.isLast) {
         live.unshift(...pending)
         await nextTurn()
         continue
@@ -139,8 +140,10 @@ function closedWhileOpen(taskId: string, cursor: number): ErrandError {
   )
 }
 
-interface Page {
+interface StreamPage {
   events: TaskEvent[]
+  /** No more events were there at the time of the read. */
+  isLast: boolean
   messages: Map<string, MessageRecord>
   /** Position of the latest retry: a failure before it is not the end. */
   revivedAt: number
@@ -150,20 +153,26 @@ interface Page {
 
 type EndStatus = Extract<StreamItem, { type: 'end' }>['status']
 
-function readPage(ledger: Ledger, taskId: string, cursor: number): Promise<Page> {
+function readPage(ledger: Ledger, taskId: string, cursor: number): Promise<StreamPage> {
   return ledger.read(function* (tx) {
-    const events = yield* tx.event.after(cursor, pageSize, taskId)
+    const page = yield* tx.event.pageAfter(cursor, pageSize, taskId)
     const messages = new Map<string, MessageRecord>()
+    const events: TaskEvent[] = []
     let revivedAt = 0
-    for (const event of events) {
+    let length = 0
+    for (const event of page.rows) {
+      // The messages of a page may be more than its events; at least one is read.
+      if (length > maxPageBytes) break
+      events.push(event)
       if (event.type === 'message.appended') {
         const message = yield* tx.message.get(event.data.messageId as string)
         if (message) messages.set(message.id, message)
+        length += message?.content.length ?? 0
       } else if (event.type === 'task.failed') revivedAt = yield* tx.event.lastOf(taskId, 'task.retried')
     }
     const status = (yield* tx.task.get(taskId))?.status
     const settled = status !== undefined && isSettled(status) ? (status as EndStatus) : undefined
-    return { events, messages, revivedAt, settled }
+    return { events, isLast: page.isLast && events.length === page.rows.length, messages, revivedAt, settled }
   })
 }
 

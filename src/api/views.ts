@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { TaskEvent } from '../entities/event.ts'
 import type { SharedLimits } from '../entities/limits.ts'
 import type { Audience } from '../entities/question.ts'
-import { type Task, type TaskId, type TaskStatus, taskStatuses } from '../entities/task.ts'
+import { type BriefTask, type Task, type TaskId, type TaskStatus, taskStatuses } from '../entities/task.ts'
 
 /**
  * A task or its id. With `expectedVersion` (the `version` of the task as it was read) a method that changes the task throws
@@ -74,6 +74,7 @@ export type EventHandler = (event: TaskEvent) => unknown
 
 /** A page of `engine.list`. */
 export interface TaskPage {
+  /** At most `limit` tasks, and fewer if these are longer than 4 MiB together. */
   tasks: Task[]
   /** Number of matching tasks, regardless of the limit. */
   total: number
@@ -136,8 +137,8 @@ export interface Limits {
 
 /** The open tasks in topological order. */
 export interface TaskGraph {
-  /** Open tasks, each after its dependencies; tasks that could start at the same time by priority, then age. */
-  order: Task[]
+  /** Open tasks without their long fields, each after its dependencies; tasks that could start at the same time by priority, then age. */
+  order: BriefTask[]
   /** Unblocked tasks that block others, with the number of their direct and indirect dependents, highest first. */
   critical: Array<{ taskId: string; holdsUp: number }>
 }

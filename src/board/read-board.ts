@@ -162,7 +162,8 @@ export function graphOfBoard(host: BoardHost, target: BoardTarget): Promise<Boar
     const order: Numbered[] = []
     for (const task of graph.order) {
       const entry = yield* tx.board.entryOf(target.board, task.id)
-      if (entry !== undefined && within.every((ids) => ids.has(task.id))) order.push({ task, entry })
+      if (entry === undefined || !within.every((ids) => ids.has(task.id))) continue
+      order.push({ task: (yield* tx.task.get(task.id)) as TaskRecord, entry })
     }
     const numbers = new Map(order.map(({ task, entry }) => [task.id, entry.number]))
     return {

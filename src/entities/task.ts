@@ -57,6 +57,12 @@ export interface TaskPolicy extends PolicyFields {
 /**
  * A row of the task table. Times are epoch milliseconds.
  */
+/** The fields of a task that may be megabytes, and that lists do not show. */
+export type LongField = 'goal' | 'description' | 'input' | 'result' | 'metadata'
+
+/** A task as lists and graphs read it: without its long fields. */
+export type BriefRecord = Omit<TaskRecord, LongField>
+
 export interface TaskRecord extends StoredFields {
   /** Set by the ledger at creation, rising, never reused: the tie-break of everything that is sorted by time. */
   seq: number
@@ -131,6 +137,9 @@ export interface Progress {
 declare const resultType: unique symbol
 /** The id of a task whose result is an `R`. At run time a plain string like `task-abc`. */
 export type TaskId<R = unknown> = string & { readonly [resultType]?: R }
+
+/** A task without its long fields, as graphs show it. */
+export type BriefTask = Omit<Task, LongField>
 
 /** A task as every method returns it: a copy, safe to change. Times are epoch milliseconds. */
 export interface Task<R = unknown> extends StoredFields {

@@ -77,7 +77,7 @@ export interface Table<T extends TableName> {
   /** The database numbers its rows. */
   readonly isSerial: boolean
   /** For the list of a SELECT: all columns under the names of the fields, with a prefix where several tables meet. */
-  columns(alias?: string, prefix?: string): RawBuilder<unknown>
+  columns(alias?: string, prefix?: string, without?: readonly string[]): RawBuilder<unknown>
   /** Selects the rows as records; with `having`, those with these values. An undefined value excludes none. */
   from(db: Kysely<Database>, having?: Partial<Records[T]>): SelectQueryBuilder<Database, T, Records[T]>
   /** A hole for the column of each of these fields, filled from a record; without fields: for all that an INSERT writes. */
@@ -85,7 +85,7 @@ export interface Table<T extends TableName> {
     hole: Holes,
     fields?: F,
   ): { [Key in keyof F & string as ColumnName<Key>]: ReturnType<Holes> }
-  /** Turns the row into the record. */
+  /** Turns the row into the record; a row without some columns into a part of it. */
   read(found: Records[T]): Records[T]
   /** The record in a row of several tables. */
   pick(found: object, prefix?: string): Records[T]
@@ -117,8 +117,9 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
   const turned = all.flatMap(({ field, read }) => (read === undefined ? [] : [{ field, read }]))
   const written = Object.fromEntries(all.filter(({ kind }) => kind !== 'serial').map((each) => [each.field, each]))
 
-  function columns(alias: string = name, prefix = ''): RawBuilder<unknown> {
-    return sql.raw(all.map(({ field }) => `"${alias}"."${columnOf(field)}" as "${prefix}${field}"`).join(', '))
+  function columns(alias: string = name, prefix = '', without: readonly string[] = []): RawBuilder<unknown> {
+    const chosen = all.filter(({ field }) => !without.includes(field))
+    return sql.raw(chosen.map(({ field }) => `"${alias}"."${columnOf(field)}" as "${prefix}${field}"`).join(', '))
   }
   const own = columns()
 
@@ -126,6 +127,7 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
     const row = found as unknown as Record<string, unknown>
     for (const { field, read: turn } of turned) {
       const stored = row[field]
+      if (stored === undefined) continue
       const standIn = standIns[field]
       let fault: unknown
       try {

@@ -8,11 +8,12 @@ import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import type { RunRecord } from '../entities/run.ts'
-import type { TaskRecord, TaskStatus } from '../entities/task.ts'
+import type { BriefRecord, TaskRecord, TaskStatus } from '../entities/task.ts'
 import type { Trees } from '../entities/task-trees.ts'
 import type { ChildFacts } from '../machines/family.ts'
 import type { MemoryReads, MemoryTx } from './memory-port.ts'
 import type { Op } from './op.ts'
+import type { Page } from './page-bytes.ts'
 
 export type * from './memory-port.ts'
 export { all, type Op } from './op.ts'
@@ -157,16 +158,20 @@ export interface Reads extends MemoryReads {
     /** Whether any task of these executors, or any of `named` that names a model, is ready or on a timer, or has an open run. */
     anyAwake(executors: readonly string[], named?: readonly string[], trees?: Trees): Op<boolean>
     list(filter: TaskFilter, limit: number, after?: { priority: number; seq: number }): Op<TaskRecord[]>
+    listBrief(filter: TaskFilter, limit: number): Op<BriefRecord[]>
+    /** As `list`, limited in bytes too. */
+    page(filter: TaskFilter, limit: number, after?: { priority: number; seq: number }): Op<Page<TaskRecord>>
     /** The same tasks by age, latest first. */
     newest(filter: TaskFilter, limit: number, offset: number): Op<TaskRecord[]>
     /** The same by age, oldest first, from a `seq` on. */
-    oldest(filter: TaskFilter, limit: number, afterSeq: number): Op<TaskRecord[]>
+    oldest(filter: TaskFilter, limit: number, afterSeq: number): Op<BriefRecord[]>
     /** Tasks with their last event at or before a position, deleted ones included; oldest first. */
     asOf(position: number, limit: number, afterSeq: number, ids?: readonly string[]): Op<TaskAtEvent[]>
     count(filter: TaskFilter): Op<number>
     children(parentId: string): Op<TaskRecord[]>
     /** All descendants, below settled ones too; root excluded. */
     subtree(rootId: string): Op<TaskRecord[]>
+    briefSubtree(rootId: string): Op<BriefRecord[]>
     /** Ids of all descendants, deleted ones included, in no order. */
     idsBelow(rootId: string): Op<string[]>
     /** From the task's parent up to the root. */
@@ -211,8 +216,8 @@ export interface Reads extends MemoryReads {
   readonly call: {
     get(id: string): Op<CallRecord | undefined>
     list(taskId: string, kinds?: CallKind[]): Op<CallRecord[]>
-    /** At most `limit` entries of kind `call` whose `seq` is above `after`, in order. */
-    page(taskId: string, after: number, limit: number): Op<CallRecord[]>
+    /** At most `limit` entries of kind `call` whose `seq` is above `after`, in order, limited in bytes too. */
+    page(taskId: string, after: number, limit: number): Op<Page<CallRecord>>
     /** The task, if this is its run and it is WORKING. */
     liveTask(taskId: string, run: number): Op<LiveTask | undefined>
     /** Entries from a `seq` on, of the given kinds. */
@@ -223,8 +228,8 @@ export interface Reads extends MemoryReads {
   }
   readonly message: {
     list(taskId: string): Op<MessageRecord[]>
-    /** At most `limit` messages whose number is above `after`, in order. */
-    page(taskId: string, after: number, limit: number): Op<MessageRecord[]>
+    /** At most `limit` messages whose number is above `after`, in order, limited in bytes too. */
+    page(taskId: string, after: number, limit: number): Op<Page<MessageRecord>>
     get(id: string): Op<MessageRecord | undefined>
     /** Messages that are not announcements, after a number. */
     spoken(taskId: string, after: number): Op<MessageRecord[]>
@@ -237,6 +242,10 @@ export interface Reads extends MemoryReads {
     after(seq: number, limit: number, taskId?: string): Op<TaskEvent[]>
     /** Events before a position, latest first; of one task, or of all. */
     before(seq: number, limit: number, taskId?: string): Op<TaskEvent[]>
+    /** As `after`, limited in bytes too, for readers that hold pages while a client takes its time. */
+    pageAfter(seq: number, limit: number, taskId?: string): Op<Page<TaskEvent>>
+    /** As `before`, limited in bytes too. */
+    pageBefore(seq: number, limit: number, taskId?: string): Op<Page<TaskEvent>>
     last(): Op<number>
     /** The position of the latest event of a type for a task; 0 without one. */
     lastOf(taskId: string, type: EventType): Op<number>

@@ -1,7 +1,7 @@
 // All tasks that a filter finds, on any number of pages.
 import type { ListOptions } from '../api/options.ts'
 import type { Engine } from '../engine-api.ts'
-import type { Task } from '../entities/task.ts'
+import type { BriefTask, Task } from '../entities/task.ts'
 
 const pageSize = 1_000
 
@@ -18,4 +18,18 @@ export async function allTasks(engine: Engine, filter: Omit<ListOptions, 'limit'
   const tasks: Task[] = []
   for await (const task of eachTask(engine, filter)) tasks.push(task)
   return tasks
+}
+
+/** All of them, without their long fields: these of all tasks may be more than the memory of the process. */
+export async function allBriefly(
+  engine: Engine,
+  filter: Omit<ListOptions, 'limit' | 'after'> = {},
+): Promise<BriefTask[]> {
+  const tasks: BriefTask[] = []
+  for await (const task of eachTask(engine, filter)) tasks.push(brief(task))
+  return tasks
+}
+
+export function brief({ goal: _g, description: _d, input: _i, result: _r, metadata: _m, ...task }: Task): BriefTask {
+  return task
 }

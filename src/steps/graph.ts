@@ -2,7 +2,7 @@
 
 import type { TaskGraph } from '../api/views.ts'
 import { ErrandError } from '../core/errors.ts'
-import { openStatuses, type TaskRecord } from '../entities/task.ts'
+import { type BriefRecord, openStatuses } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { criticalBlockers, type GraphNode, topologicalOrder } from '../machines/task-graph.ts'
 import { loadTask } from './step-context.ts'
@@ -17,12 +17,12 @@ const maxInGraph = 5_000
 export function* graphOf(
   tx: Reads,
   parentId: string | undefined,
-): Op<{ order: TaskRecord[]; critical: TaskGraph['critical'] }> {
-  let tasks: TaskRecord[]
-  if (parentId === undefined) tasks = yield* tx.task.list({ statuses: [...openStatuses] }, maxInGraph + 1)
+): Op<{ order: BriefRecord[]; critical: TaskGraph['critical'] }> {
+  let tasks: BriefRecord[]
+  if (parentId === undefined) tasks = yield* tx.task.listBrief({ statuses: [...openStatuses] }, maxInGraph + 1)
   else {
     yield* loadTask(tx, parentId)
-    tasks = (yield* tx.task.subtree(parentId)).filter((task) => openStatuses.includes(task.status))
+    tasks = (yield* tx.task.briefSubtree(parentId)).filter((task) => openStatuses.includes(task.status))
   }
   if (tasks.length > maxInGraph) throw tooMany(parentId)
   const byId = new Map(tasks.map((task) => [task.id, task]))
@@ -49,7 +49,7 @@ export function* graphOf(
     if (end) nodes.push({ id: end, priority, seq, blockedBy: [id, ...(held.get(id) as string[])], joint: true })
   }
   return {
-    order: topologicalOrder(nodes).map((id) => byId.get(id) as TaskRecord),
+    order: topologicalOrder(nodes).map((id) => byId.get(id) as BriefRecord),
     critical: criticalBlockers(nodes).map(({ id, holdsUp }) => ({ taskId: id, holdsUp })),
   }
 }

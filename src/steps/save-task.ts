@@ -143,7 +143,7 @@ function requireSameTask(task: TaskRecord, { parentId }: SaveTaskRequest): void 
 function* instruct(tx: Tx, task: TaskRecord, request: SaveTaskRequest): Op<void> {
   const { systemPrompt } = request
   if (systemPrompt === undefined) return
-  const [first] = yield* tx.message.page(task.id, 0, 1)
+  const [first] = (yield* tx.message.page(task.id, 0, 1)).rows
   const opening = first?.role === 'system' ? first.content : undefined
   if (systemPrompt === (task.policy.systemPrompt ?? opening ?? defaultSystemPrompt)) return
   if (task.executor !== null || opening !== undefined) {

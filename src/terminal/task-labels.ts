@@ -3,7 +3,7 @@
 import { isoTime, systemClock } from '../core/clock.ts'
 import { formatDuration } from '../core/duration.ts'
 import type { Engine, Why } from '../engine-api.ts'
-import { isSettled, noReason, type StateWord, stateWord, type Task } from '../entities/task.ts'
+import { type BriefTask, isSettled, noReason, type StateWord, stateWord, type Task } from '../entities/task.ts'
 import { cleanLine, firstLine, fitWidth } from './terminal-text.ts'
 
 /** The state of a task of the engine, as `stateWord` names it. */
@@ -37,7 +37,7 @@ export function taskLabel(task: Pick<Task, 'seq' | 'name'>, columns = 60): strin
 }
 
 /** `#12 lines paused, message sent`: the new state of a changed task. */
-export function changedLine(task: Task, more = ''): string {
+export function changedLine(task: BriefTask, more = ''): string {
   return `${taskLabel(task)} ${stateLabel(task)}${more === '' ? '' : `, ${more}`}`
 }
 

@@ -1,9 +1,8 @@
 // The tasks that `ps` lists: the filter for the ledger, and the same filter for one changed task.
 import type { Engine } from '../engine-api.ts'
 import { filterByStatus, type StatusWord } from '../entities/status-filter.ts'
-import { openStatuses, type Task } from '../entities/task.ts'
+import { type BriefTask, openStatuses, type Task } from '../entities/task.ts'
 import { isReleased } from '../machines/readiness.ts'
-import { allTasks } from '../plans/each-task.ts'
 
 /** A part of the filter of `engine.list`. */
 export interface TaskChoice {
@@ -32,13 +31,16 @@ function hasStatus(task: Task, words: StatusWord[]): boolean {
 }
 
 /** The tasks that are not settled, and the failed groups that contain them. */
-export async function openTasks(engine: Engine): Promise<Task[]> {
-  const open = await allTasks(engine, { status: [...openStatuses] })
+export async function openTasks<T extends BriefTask>(
+  engine: Engine,
+  list: (engine: Engine, filter: { status: StatusWord[] }) => Promise<T[]>,
+): Promise<Array<T | Task>> {
+  const open = await list(engine, { status: [...openStatuses] })
   return [...(await failedGroupsOf(engine, open)), ...open]
 }
 
 /** A group can fail while tasks in it are still open and blocked. */
-async function failedGroupsOf(engine: Pick<Engine, 'get'>, open: readonly Task[]): Promise<Task[]> {
+async function failedGroupsOf(engine: Pick<Engine, 'get'>, open: readonly BriefTask[]): Promise<Task[]> {
   const seen = new Set(open.map(({ id }) => id))
   const failed: Task[] = []
   for (const { parentId } of open) {

@@ -1,23 +1,26 @@
 // Trees of tasks as indented lines, for `tree`.
 import type { Engine } from '../engine-api.ts'
-import { failureSuffix, isSettled, openStatuses, type Task } from '../entities/task.ts'
-import { allTasks, eachTask } from '../plans/each-task.ts'
+import { type BriefTask, failureSuffix, isSettled, openStatuses, type Task } from '../entities/task.ts'
+import { allBriefly, brief, eachTask } from '../plans/each-task.ts'
 import { endReason, shortId, stateLabel, taskLabel } from './task-labels.ts'
 import { fitWidth } from './terminal-text.ts'
 
 export interface TaskTree {
-  root: Task
+  root: BriefTask
   /** All descendants. */
-  below: Task[]
+  below: BriefTask[]
 }
 
 /** Every tree if `all`, else those with a task that is not settled. */
 export async function readTrees(engine: Engine, all: boolean): Promise<TaskTree[]> {
-  return await Promise.all((await rootsOf(engine, all)).map((root) => readTree(engine, root)))
+  const trees: TaskTree[] = []
+  // One after the other: each is in memory with the long fields of its tasks while it is read.
+  for (const root of await rootsOf(engine, all)) trees.push(await readTree(engine, root))
+  return trees
 }
 
-export async function readTree(engine: Engine, root: Task): Promise<TaskTree> {
-  return { root, below: await engine.subtree(root.id) }
+export async function readTree(engine: Engine, root: BriefTask): Promise<TaskTree> {
+  return { root, below: (await engine.subtree(root.id)).map(brief) }
 }
 
 /** @param columns of the terminal; without a terminal nothing is cut. */
@@ -26,12 +29,12 @@ export function treeLines(trees: readonly TaskTree[], columns = Number.POSITIVE_
   return trees.flatMap((tree) => drawTree(tree, nameColumns)).map((line) => fitWidth(line, columns))
 }
 
-async function rootsOf(engine: Engine, all: boolean): Promise<Task[]> {
-  if (all) return await allTasks(engine, { parentId: null })
-  const roots = new Map<string, Task>()
+async function rootsOf(engine: Engine, all: boolean): Promise<BriefTask[]> {
+  if (all) return await allBriefly(engine, { parentId: null })
+  const roots = new Map<string, BriefTask>()
   for await (const task of eachTask(engine, { status: [...openStatuses] })) {
     const root = await rootOf(engine, task)
-    roots.set(root.id, root)
+    roots.set(root.id, brief(root))
   }
   return [...roots.values()].sort((a, b) => a.seq - b.seq)
 }
@@ -50,7 +53,7 @@ async function rootOf(engine: Engine, task: Task): Promise<Task> {
 function drawTree({ root, below }: TaskTree, nameColumns: number): string[] {
   const children = Map.groupBy(below, (task) => task.parentId)
   const lines: string[] = []
-  const draw = (task: Task, lead: string, indent: string): void => {
+  const draw = (task: BriefTask, lead: string, indent: string): void => {
     const reason = isSettled(task.status) && task.status !== 'completed' ? failureSuffix(endReason(task)) : ''
     lines.push(`${lead}${taskLabel(task, nameColumns)} ${stateLabel(task)}${reason} (${shortId(task.id)})`)
     const inside = (children.get(task.id) ?? []).toSorted((a, b) => a.seq - b.seq)

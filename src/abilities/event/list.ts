@@ -50,14 +50,13 @@ export function eventList(host: AbilityHost) {
       return host.read(function* (tx) {
         yield* requireOwn(tx, caller, idsIn(taskId))
         if (before === undefined && taskId === undefined) yield* requireCursor(tx, after)
-        const found =
+        const { rows: events, isLast } =
           before === undefined
-            ? yield* tx.event.after(after, limit + 1, taskId)
-            : yield* tx.event.before(before, limit + 1, taskId)
-        const events = found.slice(0, limit)
+            ? yield* tx.event.pageAfter(after, limit, taskId)
+            : yield* tx.event.pageBefore(before, limit, taskId)
         return {
           events,
-          next: found.length > limit ? (events.at(-1)?.seq ?? null) : null,
+          next: isLast ? null : (events.at(-1)?.seq ?? null),
           seq: yield* tx.event.last(),
         }
       })

@@ -4,7 +4,7 @@ import type { TaskGraph } from '../../api/views.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { graphOf } from '../../steps/graph.ts'
-import { viewsOf } from '../../steps/views.ts'
+import { briefViewsOf } from '../../steps/views.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { wholeTaskSchema } from '../views/whole-task.ts'
@@ -17,7 +17,9 @@ const taskGraphInput = once(() =>
 
 const taskGraphOutput = once(() =>
   z.object({
-    order: z.array(wholeTaskSchema()),
+    order: z.array(
+      wholeTaskSchema().omit({ goal: true, description: true, input: true, result: true, metadata: true }),
+    ),
     critical: z.array(z.object({ taskId: z.string(), holdsUp: z.int() })),
   }),
 )
@@ -41,6 +43,6 @@ export async function readGraph({ host, caller }: ChangeContext, parentId: strin
   return host.read(function* (tx) {
     yield* requireOwn(tx, caller, idsIn(parentId))
     const { order, critical } = yield* graphOf(tx, parentId)
-    return { order: yield* viewsOf(tx, order), critical }
+    return { order: yield* briefViewsOf(tx, order), critical }
   })
 }

@@ -40,8 +40,8 @@ export function taskMessages(host: AbilityHost) {
       host.read(function* (tx) {
         yield* requireOwn(tx, caller, [taskId])
         yield* loadTask(tx, taskId)
-        const messages = yield* tx.message.page(taskId, after, limit)
-        return { messages: messages.map(toLedgerMessage), next: messages.at(-1)?.n ?? after }
+        const { rows } = yield* tx.message.page(taskId, after, limit)
+        return { messages: rows.map(toLedgerMessage), next: rows.at(-1)?.n ?? after }
       }),
   })
 }

@@ -7,7 +7,10 @@ export const taskRuns = taskPage({
   id: 'task:runs',
   description: 'Lists the runs of a task, oldest first, page by page.',
   output: z.object({ runs: z.array(runSchema()), next: nextSchema }),
-  read: (tx, taskId, after, limit) => tx.run.page(taskId, after, limit),
+  *read(tx, taskId, after, limit) {
+    const found = yield* tx.run.page(taskId, after, limit + 1)
+    return { rows: found.slice(0, limit), isLast: found.length <= limit }
+  },
   positionOf: ({ number }) => number,
   toOutput: (runs, next) => ({ runs, next }),
 })

@@ -4,6 +4,7 @@ import { defineAbility } from '../../bus/ability.ts'
 import type { GivenBy } from '../../bus/json-schema.ts'
 import { once } from '../../core/once.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
+import type { Page } from '../../ledger/page-bytes.ts'
 import { loadTask } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { requireOwn } from '../own-tasks.ts'
@@ -17,7 +18,7 @@ interface PageDefinition<Id extends string, O extends z.ZodObject, Row> {
   description: string
   output: O
   /** Returns at most `limit` rows with a position above `after`. The task exists, and the caller may read it. */
-  read(tx: Reads, taskId: string, after: number, limit: number): Op<Row[]>
+  read(tx: Reads, taskId: string, after: number, limit: number): Op<Page<Row>>
   positionOf(row: Row): number
   toOutput(rows: Row[], next: number | null): GivenBy<O>
 }
@@ -52,9 +53,8 @@ export function taskPage<const Id extends string, O extends z.ZodObject, Row>({
         host.read(function* (tx) {
           yield* requireOwn(tx, caller, [taskId])
           yield* loadTask(tx, taskId)
-          const found = yield* read(tx, taskId, after, limit + 1)
-          const rows = found.slice(0, limit)
-          return toOutput(rows, found.length > limit ? positionOf(rows.at(-1) as Row) : null)
+          const { rows, isLast } = yield* read(tx, taskId, after, limit)
+          return toOutput(rows, isLast ? null : positionOf(rows.at(-1) as Row))
         }),
     })
 }

@@ -1,7 +1,7 @@
 // A task as a row of a list or a tree, small enough for lists of ten thousand.
 import { z } from 'zod'
 import { once } from '../../core/once.ts'
-import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
+import { type BriefRecord, isSettled, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import type { TaskAtEvent } from '../../ledger/ledger.ts'
 import { isFree } from '../../machines/readiness.ts'
 
@@ -45,7 +45,7 @@ export type TaskRow = z.output<ReturnType<typeof taskRowSchema>>
 
 const maxMessageLength = 500
 
-export function toRow(task: TaskRecord): TaskRow {
+export function toRow(task: BriefRecord): TaskRow {
   const { progress, error } = task
   return {
     id: task.id,

@@ -8,6 +8,7 @@ import type { TeamPlace } from '../../entities/team.ts'
 import { openCallStatuses } from '../../machines/lifecycles.ts'
 import { defineTable, json, jsonOrNull, plain, type StandIns, serial, statementsOf } from '../columns.ts'
 import type { LiveTask, Tx } from '../ledger.ts'
+import { pageOf } from '../page-bytes.ts'
 import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
 import { unreadableValue } from '../unreadable.ts'
 
@@ -75,9 +76,14 @@ export const calls = defineTable(
 const open = sql<boolean>`status in (${sql.join(openCallStatuses.map((status) => sql.lit(status)))})`
 
 export function createCallTable(compiler: StatementCompiler): Tx['call'] {
+  const { prepareText } = compiler
   const { selectRow, select, inserts, saves } = statementsOf(compiler, calls)
   const selectById = selectRow('id')
   const selectOfTask = select((call, hole) => call.where('task_id', '=', hole('task')).orderBy('seq', 'asc'))
+  const sizesOfPage = prepareText(
+    (hole) => sql`select octet_length(params) + octet_length(result) + octet_length(details) as bytes from call
+      where task_id = ${hole('task')} and kind = 'call' and seq > ${hole('after')} order by seq limit ${hole('limit')}`,
+  )
   const selectPage = select((call, hole) =>
     call
       .where('task_id', '=', hole('task'))
@@ -109,7 +115,8 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       const found = yield* calls.list(selectOfTask, { task })
       return kinds ? found.filter((call) => kinds.includes(call.kind)) : found
     },
-    page: (task, after, limit) => calls.list(selectPage, { task, after, limit }),
+    page: (task, after, limit) =>
+      pageOf(sizesOfPage, { task, after, limit }, (fit) => calls.list(selectPage, { task, after, limit: fit })),
     *since(task, seq, kinds) {
       const found = yield* rows<CallRecord>(selectSince, { task, seq })
       return found.filter(({ kind }) => kinds.includes(kind)).map(calls.read)

@@ -2,6 +2,7 @@
 import type { TaskEvent } from '../../entities/event.ts'
 import { defineTable, json, plain, serial, statementsOf } from '../columns.ts'
 import type { Op, Tx } from '../ledger.ts'
+import { type Page, pageOf } from '../page-bytes.ts'
 import { appendEvent, column, listed, numberOf, type StatementCompiler, sliced, sql } from '../statement.ts'
 import { isShown } from './hidden.ts'
 
@@ -28,7 +29,17 @@ export function createEventTable(compiler: StatementCompiler): Tx['event'] {
     return page.filter(({ taskId }) => !hidden.has(taskId))
   }
   /** On one side of a position, of one task or of all. */
-  const onSide = (side: '<' | '>', order: 'asc' | 'desc'): Tx['event']['after'] => {
+  const onSide = (side: '<' | '>', order: 'asc' | 'desc') => {
+    const [than, inOrder] = [sql.raw(side), sql.raw(order)]
+    const sizesOfAll = prepareText(
+      (hole) => sql`select octet_length(data) as bytes from event where seq ${than} ${hole('seq')}
+        order by seq ${inOrder} limit ${hole('limit')}`,
+    )
+    const sizesOfTask = prepareText(
+      (hole) => sql`select octet_length(data) as bytes from event
+        where task_id = ${hole('task')} and ${isShown(hole('task'))} and seq ${than} ${hole('seq')}
+        order by seq ${inOrder} limit ${hole('limit')}`,
+    )
     const selectOfAll = select((event, hole) =>
       event.where('seq', side, hole('seq')).orderBy('seq', order).limit(hole('limit')),
     )
@@ -40,7 +51,7 @@ export function createEventTable(compiler: StatementCompiler): Tx['event'] {
         .orderBy('seq', order)
         .limit(hole('limit')),
     )
-    return function* (seq, limit, task) {
+    const list: Tx['event']['after'] = function* (seq, limit, task) {
       if (task !== undefined) return yield* events.list(selectOfTask, { seq, limit, task })
       let page = yield* events.list(selectOfAll, { seq, limit })
       const through = page.length === 0 ? 0 : yield* numberOf(selectHiddenThrough)
@@ -53,7 +64,15 @@ export function createEventTable(compiler: StatementCompiler): Tx['event'] {
         page = yield* sliced(events.list(selectOfAll, { seq: page.at(-1)?.seq, limit }))
       }
     }
+    const page: Tx['event']['pageAfter'] = (seq, limit, task): Op<Page<TaskEvent>> =>
+      pageOf(
+        task === undefined ? sizesOfAll : sizesOfTask,
+        { seq, limit, ...(task === undefined ? {} : { task }) },
+        (fit) => list(seq, fit, task),
+      )
+    return { list, page }
   }
+  const [after, before] = [onSide('>', 'asc'), onSide('<', 'desc')]
   const selectLast = prepare((db) => db.selectFrom('event').select((query) => query.fn.max('seq').as('seq')))
   const selectLastOf = prepare((db, hole) =>
     db
@@ -65,8 +84,10 @@ export function createEventTable(compiler: StatementCompiler): Tx['event'] {
   const insertEvent = insert()
 
   return {
-    after: onSide('>', 'asc'),
-    before: onSide('<', 'desc'),
+    after: after.list,
+    before: before.list,
+    pageAfter: after.page,
+    pageBefore: before.page,
     last: () => numberOf(selectLast),
     lastOf: (task, type) => numberOf(selectLastOf, { task, type }),
     append: (event) => appendEvent(insertEvent, event),

@@ -1,7 +1,8 @@
 // The message table: conversations, insert only; a trigger refuses any change of a row.
 import { defineTable, flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { change, type Holes, numberOf, type StatementCompiler } from '../statement.ts'
+import { pageOf } from '../page-bytes.ts'
+import { change, type Holes, numberOf, type StatementCompiler, sql } from '../statement.ts'
 
 export const messages = defineTable('message', {
   id: plain,
@@ -19,11 +20,15 @@ export const messages = defineTable('message', {
 })
 
 export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
-  const { prepare, dialect } = compiler
+  const { prepare, prepareText, dialect } = compiler
   const { select, finds, insert } = statementsOf(compiler, messages)
   const selectOfTask = select((message, hole) => message.where('task_id', '=', hole('task')).orderBy('n', 'asc'))
   const selectPage = select((message, hole) =>
     message.where('task_id', '=', hole('task')).where('n', '>', hole('after')).orderBy('n', 'asc').limit(hole('limit')),
+  )
+  const sizesOfPage = prepareText(
+    (hole) => sql`select octet_length(content) + coalesce(octet_length(step), 0) as bytes from message
+      where task_id = ${hole('task')} and n > ${hole('after')} order by n limit ${hole('limit')}`,
   )
   const selectSpoken = select((message, hole) =>
     message
@@ -47,7 +52,8 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
 
   return {
     list: (task) => messages.list(selectOfTask, { task }),
-    page: (task, after, limit) => messages.list(selectPage, { task, after, limit }),
+    page: (task, after, limit) =>
+      pageOf(sizesOfPage, { task, after, limit }, (fit) => messages.list(selectPage, { task, after, limit: fit })),
     spoken: (task, after) => messages.list(selectSpoken, { task, after }),
     get: finds('id'),
     count,

@@ -1,5 +1,5 @@
 // The tasks below one: its children, its subtree, and their ids.
-import type { TaskRecord } from '../../entities/task.ts'
+import type { BriefRecord, TaskRecord } from '../../entities/task.ts'
 import type { Op } from '../ledger.ts'
 import { among, numberOf, type StatementCompiler, sql } from '../statement.ts'
 import { isShown } from './hidden.ts'
@@ -31,6 +31,10 @@ export class TaskFamilies {
     if (count === 0) return []
     if (count <= maxRowsRead) return yield* tasks.list(subtree, { root })
     return yield* this.#reader.records((yield* this.#below(root)).sort(byPriority))
+  }
+
+  *briefSubtree(root: string): Op<BriefRecord[]> {
+    return yield* this.#reader.brief((yield* this.#below(root)).sort(byPriority))
   }
 
   *idsBelow(root: string): Op<string[]> {

@@ -1,7 +1,8 @@
 // How lists of tasks are read: each statement reads a bounded number of rows and bytes, and between two statements a read gives way to
 // others (`sliced`).
-import type { TaskRecord } from '../../entities/task.ts'
+import type { BriefRecord, LongField, TaskRecord } from '../../entities/task.ts'
 import type { Op } from '../ledger.ts'
+import { fitting } from '../page-bytes.ts'
 import {
   among,
   type Dialect,
@@ -19,6 +20,8 @@ import { tasks } from './task-columns.ts'
 export const maxRowsRead = 1_000
 /** The maximum of whole rows that one statement returns. */
 export const maxRowsReturned = 200
+
+const longFields: readonly LongField[] = ['goal', 'description', 'input', 'result', 'metadata']
 
 /** What a list is ordered by. */
 export interface Match {
@@ -66,6 +69,8 @@ export class TaskReader {
   /** The rows of a part are found by `seq` alone: another index would lead to all rows of the ledger that match it. */
   readonly fromTask: RawSql
   readonly #selectRecords: Statement
+  readonly #selectBrief: Statement
+  readonly #sizes: Statement
 
   constructor({ prepareText, dialect }: StatementCompiler) {
     this.dialect = dialect
@@ -73,6 +78,15 @@ export class TaskReader {
     this.#selectRecords = prepareText(
       (hole) =>
         sql`select ${tasks.columns()} ${this.fromTask} where seq ${among(dialect, hole('seqs'), 'bigint')} and deleted_at is null`,
+    )
+    this.#selectBrief = prepareText(
+      (hole) => sql`select ${tasks.columns('task', '', longFields)} ${this.fromTask}
+        where seq ${among(dialect, hole('seqs'), 'bigint')} and deleted_at is null`,
+    )
+    this.#sizes = prepareText(
+      (hole) => sql`select seq, octet_length(input) + octet_length(result) + octet_length(description)
+          + coalesce(octet_length(goal), 0) + octet_length(metadata) as bytes
+        ${this.fromTask} where seq ${among(dialect, hole('seqs'), 'bigint')}`,
     )
   }
 
@@ -91,16 +105,37 @@ export class TaskReader {
   }
 
   /** The tasks with these `seq`s, in their order. */
-  *records(found: ReadonlyArray<Pick<Match, 'seq'>>): Op<TaskRecord[]> {
-    const records: TaskRecord[] = []
+  records(found: ReadonlyArray<Pick<Match, 'seq'>>): Op<TaskRecord[]> {
+    return this.#inOrder(found, (seqs) => tasks.list(this.#selectRecords, { seqs }))
+  }
+
+  /** The same without their long fields. */
+  brief(found: ReadonlyArray<Pick<Match, 'seq'>>): Op<BriefRecord[]> {
+    const selectBrief = this.#selectBrief
+    return this.#inOrder(found, function* (seqs): Op<BriefRecord[]> {
+      return (yield* rows<TaskRecord>(selectBrief, { seqs })).map(tasks.read)
+    })
+  }
+
+  /** The first of these tasks that together are not too long for a page. */
+  *fitting<T extends Pick<Match, 'seq'>>(found: readonly T[]): Op<T[]> {
+    const sizes = new Map<number, number>()
+    for (let at = 0; at < found.length; at += maxRowsRead) {
+      const seqs = JSON.stringify(found.slice(at, at + maxRowsRead).map(({ seq }) => seq))
+      for (const { seq, bytes } of yield* this.rows<{ seq: number; bytes: number }>(this.#sizes, { seqs }))
+        sizes.set(Number(seq), Number(bytes))
+    }
+    return found.slice(0, fitting(found.map(({ seq }) => sizes.get(Number(seq)) ?? 0)))
+  }
+
+  *#inOrder<T extends { seq: number }>(
+    found: ReadonlyArray<Pick<Match, 'seq'>>,
+    list: (seqs: string) => Op<T[]>,
+  ): Op<T[]> {
+    const records: T[] = []
     for (let at = 0; at < found.length; at += maxRowsReturned) {
       const some = found.slice(at, at + maxRowsReturned).map(({ seq }) => seq)
-      const bySeq = new Map(
-        (yield* sliced(tasks.list(this.#selectRecords, { seqs: JSON.stringify(some) }))).map((task) => [
-          task.seq,
-          task,
-        ]),
-      )
+      const bySeq = new Map((yield* sliced(list(JSON.stringify(some)))).map((task) => [task.seq, task]))
       for (const seq of some) {
         const record = bySeq.get(seq)
         if (record !== undefined) records.push(record)

@@ -1,7 +1,7 @@
 // Lists of tasks by any filter. task-filter.ts has the conditions of a filter, task-list-matches.ts finds the tasks that match them, and
 // task-list-reader.ts reads these.
 import { type TaskStatus, taskStatuses } from '../../entities/task.ts'
-import type { Reads } from '../ledger.ts'
+import type { Op, Reads, TaskFilter } from '../ledger.ts'
 import { type StatementCompiler, sql } from '../statement.ts'
 import { isShownTask } from './hidden.ts'
 import { TaskFamilies } from './task-families.ts'
@@ -12,7 +12,18 @@ import { tasksAsOf } from './task-past.ts'
 
 type Lists = Pick<
   Reads['task'],
-  'list' | 'newest' | 'oldest' | 'asOf' | 'count' | 'countByStatus' | 'children' | 'subtree' | 'idsBelow'
+  | 'list'
+  | 'listBrief'
+  | 'page'
+  | 'newest'
+  | 'oldest'
+  | 'asOf'
+  | 'count'
+  | 'countByStatus'
+  | 'children'
+  | 'subtree'
+  | 'briefSubtree'
+  | 'idsBelow'
 >
 
 export function createTaskLists(compiler: StatementCompiler): Lists {
@@ -25,13 +36,26 @@ export function createTaskLists(compiler: StatementCompiler): Lists {
       where seq > ${hole('beyond')} and seq <= ${hole('upTo')} and deleted_at is null and ${isShownTask} group by status`,
   )
 
+  /** By priority, then age. */
+  const best = function* (filter: TaskFilter, limit: number, after: Match | undefined): Op<Match[]> {
+    if (limit <= 0) return []
+    const isAfter = (each: Match): boolean => after === undefined || byPriority(after, each) < 0
+    const found =
+      (yield* matches.bestMatches(filter, limit, after)) ?? (yield* matches.matches(filter, {})).filter(isAfter)
+    return found.sort(byPriority).slice(0, limit)
+  }
+
   return {
     *list(filter, limit, after) {
-      if (limit <= 0) return []
-      const isAfter = (each: Match): boolean => after === undefined || byPriority(after, each) < 0
-      const found =
-        (yield* matches.bestMatches(filter, limit, after)) ?? (yield* matches.matches(filter, {})).filter(isAfter)
-      return yield* reader.records(found.sort(byPriority).slice(0, limit))
+      return yield* reader.records(yield* best(filter, limit, after))
+    },
+    *listBrief(filter, limit) {
+      return yield* reader.brief(yield* best(filter, limit, undefined))
+    },
+    *page(filter, limit, after) {
+      const found = yield* best(filter, limit + 1, after)
+      const fit = yield* reader.fitting(found.slice(0, limit))
+      return { rows: yield* reader.records(fit), isLast: fit.length === found.length }
     },
     // By `seq` and not by `created_at`: a clock that was set back must not reorder tasks.
     *newest(filter, limit, offset) {
@@ -41,7 +65,7 @@ export function createTaskLists(compiler: StatementCompiler): Lists {
       )
     },
     *oldest(filter, limit, after) {
-      return yield* reader.records(yield* matches.matches(filter, { after, limit }))
+      return yield* reader.brief(yield* matches.matches(filter, { after, limit }))
     },
     asOf: (position, limit, afterSeq, ids) => tasksAsOf(reader, matches, { position, limit, afterSeq, ids }),
     *count(filter) {
@@ -65,6 +89,7 @@ export function createTaskLists(compiler: StatementCompiler): Lists {
     },
     children: (parent) => families.children(parent),
     subtree: (root) => families.subtree(root),
+    briefSubtree: (root) => families.briefSubtree(root),
     idsBelow: (root) => families.idsBelow(root),
   }
 }

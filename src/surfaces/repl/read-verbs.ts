@@ -6,9 +6,9 @@ import { formatDuration } from '../../core/duration.ts'
 import type { Limits, TaskGraph } from '../../engine-api.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import { statusLabels } from '../../entities/status-filter.ts'
-import { type Task, taskStatuses } from '../../entities/task.ts'
+import { type BriefTask, type Task, taskStatuses } from '../../entities/task.ts'
 import { acceptedEvents } from '../../machines/transition-table.ts'
-import { allTasks } from '../../plans/each-task.ts'
+import { allBriefly } from '../../plans/each-task.ts'
 import { misuse, oneOf } from '../../terminal/arguments.ts'
 import { sharedLimitLines } from '../../terminal/limit-lines.ts'
 import {
@@ -57,7 +57,9 @@ export const readVerbs: ReplVerbs = {
     complete: async () => ['all', ...statusLabels],
     async run({ engine, printer, clock }, rest) {
       const status = rest === 'all' ? [] : wordsOf(rest).map((word) => oneOf('status', word, statusLabels))
-      const tasks = await (rest === '' ? openTasks(engine) : allTasks(engine, status.length === 0 ? {} : { status }))
+      const tasks = await (rest === ''
+        ? openTasks(engine, allBriefly)
+        : allBriefly(engine, status.length === 0 ? {} : { status }))
       printer.lines(tasks.length === 0 ? ['no tasks'] : taskTable(tasks, clock.now(), printer.columns))
       const hidden = rest === '' ? await hiddenNote(engine, tasks.length, '/ps all') : undefined
       if (hidden !== undefined) printer.line(hidden)
@@ -169,7 +171,8 @@ function graphLines({ order, critical }: TaskGraph): string[] {
   if (order.length === 0) return ['no open tasks']
   const byId = new Map(order.map((task) => [task.id, task]))
   const nameOf = (id: string) => (byId.has(id) ? `#${byId.get(id)?.seq}` : id)
-  const after = ({ blockedBy }: Task) => (blockedBy.length === 0 ? '' : `, after ${blockedBy.map(nameOf).join(', ')}`)
+  const after = ({ blockedBy }: BriefTask) =>
+    blockedBy.length === 0 ? '' : `, after ${blockedBy.map(nameOf).join(', ')}`
   return [
     ...order.map((task, index) => `${index + 1}. ${changedLine(task)}${after(task)}`),
     ...critical.map(({ taskId, holdsUp }) => `${nameOf(taskId)} holds up ${holdsUp}`),

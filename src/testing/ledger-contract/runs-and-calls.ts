@@ -55,9 +55,13 @@ export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
         })
         expect(await idsIn(ledger, (tx) => tx.call.list('a'))).toEqual(['z', 'y', 'x'])
         expect(await idsIn(ledger, (tx) => tx.call.list('a', ['call', 'sleep']))).toEqual(['z', 'x'])
-        expect(await idsIn(ledger, (tx) => tx.call.page('a', 0, 1))).toEqual(['z'])
+        const page = async (after: number, limit: number) => {
+          const { rows, isLast } = await ledger.read((tx) => tx.call.page('a', after, limit))
+          return [rows.map(({ id }) => id), isLast]
+        }
+        expect(await page(0, 1)).toEqual([['z'], false])
         const { seq } = (await ledger.read((tx) => tx.call.get('z'))) as { seq: number }
-        expect(await idsIn(ledger, (tx) => tx.call.page('a', seq, 9))).toEqual(['x'])
+        expect(await page(seq, 9)).toEqual([['x'], true])
         expect(await idsIn(ledger, (tx) => tx.call.open('a'))).toEqual(['z', 'y'])
         expect(await ledger.read((tx) => tx.call.get('missing'))).toBe(undefined)
       },

@@ -1,8 +1,8 @@
 // `errand ps`: lists tasks. It prints tables, lines of JSON, or with --watch each change.
 import { systemClock } from '../../../core/clock.ts'
 import { statusLabels } from '../../../entities/status-filter.ts'
-import { openStatuses, taskStatuses } from '../../../entities/task.ts'
-import { allTasks } from '../../../plans/each-task.ts'
+import { type BriefTask, openStatuses, taskStatuses } from '../../../entities/task.ts'
+import { allBriefly, allTasks } from '../../../plans/each-task.ts'
 import { type CommonArguments, lists, oneOf, switches, texts } from '../../../terminal/arguments.ts'
 import { note, printItems } from '../../../terminal/io.ts'
 import { shellCommand } from '../../../terminal/shell-quote.ts'
@@ -47,7 +47,8 @@ export const ps = defineVerb({
         return await watchTasks(io, engine, { choice, json: values.json === true })
       }
       const isWhole = isNarrowed || values.all === true
-      const tasks = await (isWhole ? allTasks(engine, choice) : openTasks(engine))
+      const list = values.json ? allTasks : allBriefly
+      const tasks = await (isWhole ? list(engine, choice) : openTasks<BriefTask>(engine, list))
       const none = isNarrowed ? 'No task matches.' : values.all ? 'No tasks.' : 'No open tasks.'
       const table = tasks.length === 0 ? none : taskTable(tasks, systemClock.now(), io.stdout.columns)
       printItems(io, values, tasks, table)

@@ -29,8 +29,8 @@ export function ldgMsgList(host: AbilityHost) {
       host.read(function* (tx) {
         yield* loadTask(tx, taskId)
         // Messages are numbered from 1 without gaps, so the offset is a number.
-        const messages = yield* tx.message.page(taskId, offset, limit)
-        return { messages: messages.map(toLedgerMessage), total: yield* tx.message.count(taskId) }
+        const { rows } = yield* tx.message.page(taskId, offset, limit)
+        return { messages: rows.map(toLedgerMessage), total: yield* tx.message.count(taskId) }
       }),
   })
 }

@@ -137,7 +137,7 @@ function statsOf(messages: readonly MessageRecord[]): TaskDetail['metadata'] {
 
 /** `systemPrompt`: the task's own instructions, else the system message of its conversation, else the default. */
 export function* readLedgerTask(tx: Reads, task: TaskRecord): Op<LedgerTask> {
-  const [opening] = yield* tx.message.page(task.id, 0, 1)
+  const [opening] = (yield* tx.message.page(task.id, 0, 1)).rows
   const opened = opening?.role === 'system' ? opening.content : undefined
   const completionStatus = completionStatusOf(task)
   return {
