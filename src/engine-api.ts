@@ -270,9 +270,11 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
   cancel(task: TaskRef, reason?: string): Promise<Task>
   /**
    * FAILED only. Starts a new attempt. `divergence: 'allow'` lets it make calls that are not in the journal although recorded ones
-   * have not been replayed, until the next manual retry; each such call records `task.diverged`.
+   * have not been replayed; each such call records `task.diverged`. `repeat`: ids of completed calls of the executor that it makes again,
+   * for example because their results were lost. Both apply until the next manual retry.
+   * @throws ErrandError NOT_FOUND, INVALID_INPUT for a call in `repeat` that cannot be made again.
    */
-  retry(task: TaskRef, options?: { divergence?: 'allow' }): Promise<Task>
+  retry(task: TaskRef, options?: { divergence?: 'allow'; repeat?: readonly string[] }): Promise<Task>
   /** WORKING only; a claimed task by its owner only. Open children are not changed. */
   complete(task: TaskRef, result?: unknown, options?: ClaimToken): Promise<Task>
   /** Like `complete`. `code` is the code of the error, default `TASK_FAILED`. The failure is final: retry policies do not apply. */

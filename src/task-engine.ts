@@ -66,8 +66,8 @@ import { asOwner, asWriter, claimTokenOf } from './claimed-task.ts'
 import { ErrandError, TaskCanceledError, TaskFailedError } from './core/errors.ts'
 import { checkText, resultImage } from './core/json.ts'
 import { kindOf } from './core/kind-of.ts'
-import { parse, requireFunction, requireText } from './core/parse.ts'
-import { restoredCause } from './core/stored-error.ts'
+import { parse, requireFunction, requireSpokenText, requireText } from './core/parse.ts'
+import { restoredCause } from './core/restored-error.ts'
 import { requireExecutors } from './drafts/known-executors.ts'
 import type { Engine, Limits, StatusStore, TaskGraph, TaskRef, Why, WorkOptions } from './engine-api.ts'
 import { toCall } from './entities/call.ts'
@@ -234,7 +234,7 @@ export class TaskEngine {
 
   async cancel(ref: TaskRef, reason?: string): Promise<Task> {
     return this.#change(taskCancel, ref, {
-      reason: reason === undefined ? undefined : requireText(reason, 'the reason'),
+      reason: reason === undefined ? undefined : requireSpokenText(reason, 'the reason'),
     })
   }
 
@@ -254,12 +254,17 @@ export class TaskEngine {
 
   async fail(ref: TaskRef, reason: string, options: unknown = {}): Promise<Task> {
     const { code, ...token } = parse(failOptionsSchema, options, 'fail')
-    return this.#change(taskFail, ref, { reason: requireText(reason, 'the reason'), code }, claimTokenOf(ref, token))
+    return this.#change(
+      taskFail,
+      ref,
+      { reason: requireSpokenText(reason, 'the reason'), code },
+      claimTokenOf(ref, token),
+    )
   }
 
   async send(ref: TaskRef, message: string, options: unknown = {}): Promise<Task> {
     const parsed = parse(sendOptionsSchema, options, 'send')
-    return this.#change(taskSend, ref, { ...parsed, message: requireText(message, 'the message') })
+    return this.#change(taskSend, ref, { ...parsed, message: requireSpokenText(message, 'the message') })
   }
 
   async answer(ref: TaskRef, value?: unknown, options: object = {}): Promise<Task> {

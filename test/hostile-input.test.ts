@@ -23,6 +23,11 @@ const executors = {
   half: () => half,
   nulCall: (_task, run) => run.call(nul, null, () => 1),
   nulKey: (_task, run) => run.call('one', null, () => 1, { key: nul }),
+  odd: async (task, run) => [
+    task.input,
+    await run.call('odd', task.input, (params) => params),
+    await run.call('fails', () => Promise.reject(task.input)).catch((thrown: unknown) => thrown),
+  ],
   halfMessage: (_task, run) => run.message('user', half),
   nulOutput: (_task, run) => run.emit(nul),
   nulQuestion: (_task, run) => run.ask(nul),
@@ -62,10 +67,6 @@ it('X-037 create refuses text that no database keeps, field by field, and writes
     attempts.push(engine.create({ name: text }), engine.create({ name: 'x', key: text }))
     attempts.push(engine.create({ name: 'x', tasks: { [text]: { name: 'y' }, other: { name: text } } }))
   }
-  for (const key of ['__proto__', 'constructor', 'prototype']) {
-    attempts.push(engine.create({ name: 'x', input: { deep: keyed(key) } }))
-    attempts.push(engine.create({ name: 'x', metadata: keyed(key) }))
-  }
   attempts.push(engine.create({ name: 'x', tasks: { inner: { name: 'y', tasks: keyed('__proto__') } } }))
   attempts.push(engine.create({ name: 'x', input: JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)) }))
   expect(await Promise.all(attempts.map(codeOf))).toEqual(attempts.map(() => 'INVALID_INPUT'))
@@ -77,7 +78,6 @@ it('X-037 methods refuse text that no database keeps, and do not change the task
   const engine = await setup()
   const task = await engine.create({ name: 'x' })
   for (const text of [nul, half]) {
-    expect(await codeOf(engine.cancel(task.id, text))).toBe('INVALID_INPUT')
     expect(await codeOf(engine.update(task.id, { name: text }))).toBe('INVALID_INPUT')
     expect(await codeOf(engine.update(task.id, { metadata: { [text]: 1 } }))).toBe('INVALID_INPUT')
     expect(await codeOf(engine.get(text))).toBe('INVALID_INPUT')
@@ -85,21 +85,48 @@ it('X-037 methods refuse text that no database keeps, and do not change the task
   expect(await engine.get(task.id)).toEqual(task)
 })
 
-it('X-037 an executor that returns text that no database keeps fails its task alone, with the reason', async () => {
+it('X-037 keys that prototypes have too are ordinary keys, kept in inputs, metadata, params, results and errors', async () => {
   const engine = await setup()
-  const invalid = [
-    'half',
-    'nulCall',
-    'nulKey',
-    'halfMessage',
-    'nulOutput',
-    'nulQuestion',
-    'halfResult',
-    'hugeResult',
-  ] as const
-  for (const executor of invalid) {
+  for (const key of ['__proto__', 'constructor', 'prototype']) {
+    const odd = () => JSON.parse(`{"b":1,"a":[{${JSON.stringify(key)}:{"polluted":true}}]}`) as Record<string, never>
+    const text = JSON.stringify(odd())
+    const { id } = await engine.create({ executor: 'odd', input: odd(), metadata: odd() })
+    expect(JSON.stringify(await engine.result(id))).toBe(JSON.stringify([odd(), odd(), odd()]))
+    const task = await engine.get(id)
+    expect([JSON.stringify(task?.input), JSON.stringify(task?.metadata)]).toEqual([text, text])
+    const [call] = await engine.calls(id)
+    expect([JSON.stringify(call?.params), JSON.stringify(call?.result)]).toEqual([text, text])
+  }
+  expect(({} as Record<string, unknown>)['polluted']).toBe(undefined)
+})
+
+it('X-037 texts for people are mended wherever they come in', async () => {
+  const engine = await setup()
+  const mended = ['a�', 'a�b']
+  for (const [index, text] of [half, nul].entries()) {
+    const { id } = await engine.create({ name: 'x' })
+    await engine.bus.call('task:note', { taskId: id, text })
+    expect((await engine.messages(id)).map(({ content }) => content)).toEqual([mended[index]])
+    await engine.cancel(id, text)
+    expect((await engine.get(id))?.statusReason).toBe(mended[index])
+    const other = await engine.create({ name: 'y' })
+    await engine.bus.call('task:cancel', { taskId: other.id, reason: text })
+    expect((await engine.get(other.id))?.statusReason).toBe(mended[index])
+  }
+  for (const executor of ['halfMessage', 'nulOutput', 'nulQuestion', 'halfResult', 'half'] as const) {
     const { id } = await engine.create({ executor })
-    expect([executor, await engine.settled(id)]).toMatchObject([executor, { error: { code: 'INVALID_INPUT' } }])
+    if (executor === 'nulQuestion') continue
+    expect([executor, (await engine.settled(id)).status]).toEqual([executor, 'completed'])
+  }
+  expect((await engine.list({ executor: 'nulQuestion', status: 'failed' })).total).toBe(0)
+})
+
+it('X-037 an executor that names a call by text that no database keeps, or returns too much, fails its task alone, with the reason', async () => {
+  const engine = await setup()
+  const invalid = { nulCall: 'INVALID_INPUT', nulKey: 'INVALID_INPUT', hugeResult: 'INVALID_RESULT' } as const
+  for (const [executor, code] of Object.entries(invalid)) {
+    const { id } = await engine.create({ executor: executor as keyof typeof invalid })
+    expect([executor, await engine.settled(id)]).toMatchObject([executor, { error: { code } }])
   }
   const { id } = await engine.create({ executor: 'throwing' })
   expect(await engine.settled(id)).toEqual({

@@ -20,16 +20,20 @@ export interface CallPerformance {
   hasProcess(): boolean
 }
 
-/** Resolves to what the function returned. @throws what its last attempt threw, or TIMEOUT. */
+/**
+ * Resolves to what the function returned. `params` are JSON; each attempt gets them as recorded, whatever an earlier one made of them.
+ * @throws what its last attempt threw, or TIMEOUT.
+ */
 export async function performCall(
   call: CallPerformance,
   params: unknown,
   fn: CallFunction,
   options: CallOptions,
 ): Promise<unknown> {
+  const isCopied = options.retry !== undefined && typeof params === 'object' && params !== null
   for (let attempt = 1; ; attempt++) {
     try {
-      return await performOnce(call, params, fn, options.timeoutMs)
+      return await performOnce(call, isCopied ? structuredClone(params) : params, fn, options.timeoutMs)
     } catch (thrown) {
       // The executor and the journal read the error from here on.
       const error = readableError(thrown)

@@ -3,10 +3,11 @@
 
 import type { CallOptions } from '../api/executor.ts'
 import type { StoredError } from '../core/errors.ts'
-import { faithfulImage, fromJson, resultImage, toJson } from '../core/json.ts'
+import { faithfulImage, fromJson, recordedImage, toJson } from '../core/json.ts'
 import { isRedactFailure } from '../core/redact.ts'
 import { rest } from '../core/signals.ts'
-import { toStoredError } from '../core/stored-error.ts'
+import { clipped, storableText } from '../core/storable-text.ts'
+import { messageOf, toStoredError } from '../core/stored-error.ts'
 import { type CallRecord, identOf, notesProcess } from '../entities/call.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'
 import { paramsToStore } from '../ledger/redacted-content.ts'
@@ -37,6 +38,9 @@ export interface CallWay extends CallOptions {
 /** Delay before a refused write is retried: the first, and the maximum. */
 const firstRestMs = 200
 const maxRestMs = 10_000
+
+/** Of why a result is lost, in characters. */
+const maxReasonLength = 1_000
 
 export class RunCalls {
   readonly #core: RunCore
@@ -89,20 +93,22 @@ export class RunCalls {
   }
 
   make(name: string, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
-    const entry = this.#core.describe('call', name, imageOf(name, params), way.key)
-    return this.#make(entry, params, fn, way)
+    const image = imageOf(name, params)
+    const entry = this.#core.describe('call', name, image, way.key)
+    return this.#make(entry, params === undefined ? undefined : image, fn, way)
   }
 
   /**
    * A call identified by its key alone, however often the run requests it: a call recorded in advance is the same call.
    */
   async perform(name: string, params: unknown, fn: CallFunction, way: CallWay & { key: string }): Promise<void> {
-    const image = paramsToStore(this.#core.host.redaction, 'call', imageOf(name, params))
+    const given = imageOf(name, params)
+    const image = paramsToStore(this.#core.host.redaction, 'call', given)
     const ident = identOf(way.key, null)
     const entry: EntryDescription = { kind: 'call', name, ident, ordinal: 0, params: image, scope: this.#core.scope() }
     let recorded = false
     try {
-      await this.#make(entry, params, fn, { ...way, inAllAttempts: true, recorded: () => (recorded = true) })
+      await this.#make(entry, given, fn, { ...way, inAllAttempts: true, recorded: () => (recorded = true) })
     } catch (error) {
       if (!recorded || this.#core.ended) throw error
     }
@@ -112,7 +118,7 @@ export class RunCalls {
     const onInterrupt = way.onInterrupt ?? this.#core.onInterrupt
     const found = this.#core.find(entry)
     const attempt = way.inAllAttempts ? (found?.attempt ?? this.#core.attempt) : this.#core.attempt
-    const replay = replayOf(found, attempt, onInterrupt)
+    const replay = this.#core.repeats(found) ? 'anew' : replayOf(found, attempt, onInterrupt)
     if (found !== undefined && (replay === 'result' || replay === 'error')) this.#core.journal.replayed(found)
     switch (replay) {
       case 'result':
@@ -170,17 +176,13 @@ export class RunCalls {
     }
   }
 
-  /** Executes the function of a recorded call and records the outcome. */
+  /**
+   * Executes the function of a recorded call and records the outcome. The executor gets what was recorded, as in every later run.
+   */
   async #execute(record: NewCall, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
-    let image: unknown
+    let value: unknown
     try {
-      const value = await performCall(this.#performing(record), 'given' in way ? way.given : params, fn, way)
-      const { host, ref } = this.#core
-      const what = `the result of call "${record.name}"`
-      const whole = resultImage(value, what, (loss) =>
-        host.report(loss, { ...ref, callId: record.id, doing: 'finish call' }),
-      )
-      image = this.#core.host.redaction.value(whole, 'call', 'result')
+      value = await performCall(this.#performing(record), 'given' in way ? way.given : params, fn, way)
     } catch (error) {
       // Aborted by the end of the run: the effect may have happened, so the call is closed as interrupted, not as
       // failed.
@@ -188,19 +190,38 @@ export class RunCalls {
       const stored = toStoredError(error, 'CALL_FAILED')
       const kept = await this.#fail(record, way, this.#core.host.redaction.storedError(stored, 'call', 'error'))
       way.recorded?.()
-      // When the hook has changed the error, the executor gets the same error as a later run will.
-      throw kept === stored ? error : replayedError({ seq: 0, ...record, error: kept })
+      throw replayedError({ seq: 0, ...record, status: 'failed', error: kept })
     }
-    try {
-      await this.#finish(record, way, { ok: true, result: image })
-    } catch (error) {
-      if (!isRedactFailure(error)) throw error
-      const kept = await this.#fail(record, way, toStoredError(error))
-      way.recorded?.()
-      throw replayedError({ seq: 0, ...record, error: kept })
-    }
+    const { result, resultLost } = await this.#complete(record, way, this.#resultOf(record, value))
+    if (resultLost !== null) way.recorded?.()
     if (this.#core.ended) throw this.#core.ended
-    return image
+    if (resultLost !== null) throw replayedError({ seq: 0, ...record, status: 'completed', resultLost })
+    return result
+  }
+
+  /** The call has been made: whatever its result is, it is recorded as completed. */
+  #resultOf(record: NewCall, value: unknown): CompletedOutcome {
+    const { host, ref } = this.#core
+    const recorded = recordedImage(value, `the result of call "${record.name}"`, (loss) =>
+      host.report(loss, { ...ref, callId: record.id, doing: 'finish call' }),
+    )
+    if ('lost' in recorded) return lost(recorded.lost)
+    try {
+      return { ok: true, result: host.redaction.value(recorded.image, 'call', 'result'), resultLost: null }
+    } catch (error) {
+      return lost(messageOf(error))
+    }
+  }
+
+  /** Records that a call completed, and resolves to what was recorded: no result when an event about it cannot be redacted. */
+  async #complete(call: NewCall, way: CallWay, outcome: CompletedOutcome): Promise<CompletedOutcome> {
+    try {
+      await this.#finish(call, way, outcome)
+      return outcome
+    } catch (failure) {
+      if (!isRedactFailure(failure) || outcome.resultLost !== null) throw failure
+      return this.#complete(call, way, lost(messageOf(failure)))
+    }
   }
 
   /**
@@ -261,6 +282,12 @@ export class RunCalls {
     const key = `interrupted:${found.id}`
     return (await this.#core.request(() => this.#waits.ask(question, answers, { key }))) === 'rerun'
   }
+}
+
+type CompletedOutcome = Extract<EntryOutcome, { ok: true }>
+
+function lost(why: string): CompletedOutcome {
+  return { ok: true, result: null, resultLost: storableText(clipped(why, maxReasonLength)) }
 }
 
 function imageOf(name: string, params: unknown): unknown {

@@ -3,6 +3,7 @@
 // at their end; if the run dies before that, nothing of the message is stored.
 import type { AgentMessage, ModelFailure } from '../agent-run.ts'
 import { checkText, fromJson, toJson } from '../core/json.ts'
+import { storableText } from '../core/storable-text.ts'
 import { type CallRecord, identOf } from '../entities/call.ts'
 import { type Conversation, callKeyOf, conversationOf } from '../entities/conversation.ts'
 import type { MessageRecord, MessageRole } from '../entities/message.ts'
@@ -66,7 +67,7 @@ export class RunConversation {
     const message = {
       id,
       role,
-      content: checkText(content, 'the message'),
+      content: checkText(storableText(content), 'the message'),
       step: step === undefined ? null : (taken as Omit<typeof step, 'pending'>),
       ident: identOf(id, null),
       ordinal: 0,
@@ -139,6 +140,6 @@ export class RunConversation {
   }
 
   #redacted(content: string): string {
-    return this.#core.host.redaction.text(content, 'message', 'content')
+    return this.#core.host.redaction.text(storableText(content), 'message', 'content')
   }
 }

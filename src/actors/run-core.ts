@@ -193,6 +193,11 @@ export class RunCore {
     return { kind, name, ident, ordinal: this.journal.claim(kind, name, ident, scope?.entryKey), params: kept, scope }
   }
 
+  /** Whether the retry that began this attempt named this entry: its recorded outcome does not count. */
+  repeats(found: CallRecord | undefined): boolean {
+    return found !== undefined && this.task.policy.repeat?.includes(found.id) === true
+  }
+
   find(entry: EntryDescription): CallRecord | undefined {
     return this.journal.find(entry.kind, entry.name, entry.ident, entry.ordinal)
   }
@@ -212,6 +217,7 @@ export class RunCore {
       parentId: scope?.callId ?? null,
       details: null,
       result: null,
+      resultLost: null,
       error: null,
       startMessageId: null,
       endMessageId: null,

@@ -15,7 +15,8 @@ import { failureWithin } from '../bus/ability-error.ts'
 import { ErrandError } from '../core/errors.ts'
 import { uuidOf } from '../core/ids.ts'
 import { checkText } from '../core/json.ts'
-import { requireText } from '../core/parse.ts'
+import { requireSpokenText, requireText } from '../core/parse.ts'
+import { storableText } from '../core/storable-text.ts'
 import type { MessageRole } from '../entities/message.ts'
 import type { Task } from '../entities/task.ts'
 import { dependenciesOf } from '../steps/explain.ts'
@@ -116,7 +117,7 @@ export class RunHandle implements Run {
   emit(chunk: string, options?: { store?: boolean }): void {
     if (this.#core.hasEnded) return
     const { store } = checkOptions(emitOptionsSchema, options, 'run.emit')
-    const text = this.#core.host.redaction.text(checkText(String(chunk), 'the output'), 'output')
+    const text = this.#core.host.redaction.text(checkText(storableText(String(chunk)), 'the output'), 'output')
     if (store) this.#parts.output.add(text)
     else this.#core.host.live(this.#core.taskId, { content: text })
   }
@@ -144,7 +145,7 @@ export class RunHandle implements Run {
   progress(fraction: number, note?: string): Promise<void> {
     return this.#core.request(() => {
       checkFraction(fraction)
-      const text = note === undefined ? null : requireText(note, 'the note')
+      const text = note === undefined ? null : requireSpokenText(note, 'the note')
       const { ref, host } = this.#core
       return this.#core.busy(() => this.#core.step(reportProgress(ref, fraction, text, host.stepContext())))
     })

@@ -2,28 +2,26 @@
 // are two things: a run that has ended (paused, canceled, settled) is closed when its executor and its calls have
 // settled or their grace is over, and never while a process that it started is alive.
 
-import type { ZodType } from 'zod'
-import { type AnyExecutor, isExecutor, type Run } from '../api/executor.ts'
+import type { AnyExecutor } from '../api/executor.ts'
 import type { RunningTask } from '../api/views.ts'
-import { ErrandError, Failure } from '../core/errors.ts'
-import { resultImage } from '../core/json.ts'
-import { issuesIn, issueText, safeParse, sentenceOf } from '../core/parse.ts'
+import { ErrandError } from '../core/errors.ts'
 import { isRedactFailure } from '../core/redact.ts'
 import { rest, untilAborted } from '../core/signals.ts'
 import { retryAfterOf, toStoredError } from '../core/stored-error.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { EventType } from '../entities/event.ts'
-import { type Task, type TaskRecord, titleOf } from '../entities/task.ts'
+import { type TaskRecord, titleOf } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Step } from '../ledger/ledger.ts'
 import { closeRun } from '../steps/close-run.ts'
 import type { RunRef } from '../steps/journal.ts'
 import { type ExecutorOutcome, settleRun } from '../steps/settle-run.ts'
 import { toTask } from '../steps/views.ts'
+import { invokeExecutor } from './invoke-executor.ts'
 import { RunCalls } from './run-calls.ts'
 import { RunConversation } from './run-conversation.ts'
 import { RunCore, type RunHost } from './run-core.ts'
-import { RunHandle, type RunParts } from './run-handle.ts'
+import type { RunParts } from './run-handle.ts'
 import { RunOutput } from './run-output.ts'
 import { RunWaits } from './run-waits.ts'
 
@@ -145,7 +143,7 @@ export class RunSlot {
       if (this.ref.run > 1) await core.loadJournal()
       if (core.hasEnded) return undefined
       const task = toTask(this.task, [], [])
-      const result = await invokeExecutor(this.#executor, task, new RunHandle(this.#parts), (loss) =>
+      const result = await invokeExecutor(this.#executor, task, this.#parts, (loss) =>
         this.#host.report(loss, { ...this.ref, doing: 'store the result' }),
       )
       outcome = { kind: 'returned', result: redaction.value(result, 'task', 'result') }
@@ -226,63 +224,6 @@ export class RunSlot {
     }
     return undefined
   }
-}
-
-/**
- * Parses the input again with its defaults, checks the result and makes its JSON image: the executor sees the same
- * values in the first run as in every later one. `report` receives what JSON cannot carry of the result.
- * @throws what the executor threw; Failure INVALID_INPUT, INVALID_RESULT or FORBIDDEN, which are final.
- */
-async function invokeExecutor(
-  executor: AnyExecutor,
-  task: Task,
-  run: Run,
-  report: (loss: ErrandError) => void,
-): Promise<unknown> {
-  const imageOf = (value: unknown): unknown => resultImage(value, 'the result', report)
-  if (!isExecutor(executor)) return imageOf(await executor(task as never, run))
-  if (executor.runsCommands && !task.mayRunCommands) throw commandsRefused()
-  const given = task.input ?? undefined
-  const input =
-    executor.input === undefined
-      ? task.input
-      : fitting(executor.input, given, {
-          code: 'INVALID_INPUT',
-          complaint: `The input of the task does not match the input schema of "${task.executor}"`,
-          advice:
-            'If the schema has changed since the task was created, let it accept this input too and retry the task, or create the task anew',
-        })
-  const value = await executor.run({ ...task, input }, run)
-  if (executor.result === undefined) return imageOf(value)
-  const result = fitting(executor.result, value, {
-    code: 'INVALID_RESULT',
-    complaint: `What "${task.executor}" returned does not match its result schema`,
-    advice: 'Correct the executor or the schema, and retry the task',
-  })
-  return imageOf(result)
-}
-
-/** The executor may have been unknown when the task was created, or may not have run commands then. */
-function commandsRefused(): Failure {
-  return new Failure(
-    'The executor of this task runs commands, but the task may not run any: a caller without the right to run commands created or changed it. Create a new task as a caller with that right.',
-    { code: 'FORBIDDEN', retry: false },
-  )
-}
-
-interface Mismatch {
-  code: string
-  complaint: string
-  /** What would work. */
-  advice: string
-}
-
-function fitting(schema: ZodType, value: unknown, { code, complaint, advice }: Mismatch): unknown {
-  const parsed = safeParse(schema, value)
-  if (parsed.success) return parsed.data
-  const issues = issuesIn(parsed.error)
-  const message = `${complaint}: ${sentenceOf(issueText(issues.slice(0, 3)))} ${advice}.`
-  throw new Failure(message, { code, retry: false, details: { issues } })
 }
 
 /** A warning: the outcome stands, and what becomes of the calls is only in the journal. */

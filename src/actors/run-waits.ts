@@ -6,7 +6,7 @@ import type { AnswerSchema, AskOptions, WaitOptions } from '../api/executor.ts'
 import { askOptionsSchema, keyOptionsSchema, waitOptionsSchema } from '../api/options.ts'
 import { ErrandError } from '../core/errors.ts'
 import { faithfulImage } from '../core/json.ts'
-import { issuesIn, issueText, requireText, safeParse, sentenceOf } from '../core/parse.ts'
+import { issuesIn, issueText, requireSpokenText, safeParse, sentenceOf } from '../core/parse.ts'
 import { toAwaitedTask } from '../entities/awaited-task.ts'
 import type { CallKind, CallRecord } from '../entities/call.ts'
 import type { QuestionParams } from '../entities/question.ts'
@@ -20,6 +20,7 @@ import { beginEntry } from '../steps/journal.ts'
 import { suspend } from '../steps/suspend.ts'
 import { beginWait, takeWait, type WaitState } from '../steps/wait.ts'
 import type { EntryDescription } from './call-scope.ts'
+import { parsedOnce } from './parsed-once.ts'
 import { awaitedIds, checkDuration, checkOptions } from './run-arguments.ts'
 import { isRunOver, type RunCore, type WaitsOfRun } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
@@ -70,15 +71,20 @@ export class RunWaits implements WaitsOfRun {
 
   async ask<T>(question: string, schema?: AnswerSchema | null, given?: AskOptions): Promise<T> {
     const options = checkOptions(askOptionsSchema, given, 'run.ask')
+    const text = requireSpokenText(question, 'the question')
     const params: QuestionParams = {
-      question: requireText(question, 'the question'),
+      question: text,
       schema: toAnswerSchema(schema),
       ...('default' in options ? { default: faithfulImage(options.default, 'the default answer', 'default') } : {}),
       for: options.for ?? 'person',
     }
-    const entry = this.#core.describe('ask', 'ask', params, options.key, { question, schema: params.schema })
+    const entry = this.#core.describe('ask', 'ask', params, options.key, { question: text, schema: params.schema })
     const answer = await this.#wait(entry, options.timeoutMs)
-    return (isZod(schema) ? parsedAnswer(schema, question, answer) : answer) as T
+    if (!isZod(schema)) return answer as T
+    const { name, ident, ordinal } = entry
+    return (await parsedOnce(this.#core, 'answer', { name, ident, ordinal }, answer, () =>
+      parsedAnswer(schema, question, answer),
+    )) as T
   }
 
   async sleep(ms: number, options: { key?: string } | undefined): Promise<void> {

@@ -6,11 +6,11 @@ import { z } from 'zod'
 import type { CallContext, Run } from '../api/executor.ts'
 import { ErrandError, Failure } from '../core/errors.ts'
 import { canonicalJson } from '../core/json.ts'
+import { toImage } from '../core/json-image.ts'
 import { kindOf } from '../core/kind-of.ts'
 import { parse } from '../core/parse.ts'
 import { sha256 } from '../core/sha256.ts'
 import { anyOf, type CallSettings, type FailedOutcome, journaled, type Outcome } from './journaled.ts'
-import { toImage } from './json-image.ts'
 import { brokenStream, condensed, StepRelay, type StreamPart, streamOf } from './step-relay.ts'
 
 /**

@@ -3,10 +3,10 @@
 import { z } from 'zod'
 import type { CallContext, Run } from '../api/executor.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
+import { toImage } from '../core/json-image.ts'
 import { kindOf } from '../core/kind-of.ts'
 import { parse } from '../core/parse.ts'
 import { anyOf, type CallSettings, journaled, type Outcome } from './journaled.ts'
-import { toImage } from './json-image.ts'
 
 /** The part of a tool set that is used: tool sets of the AI SDK are assignable. */
 export type ToolsLike = Record<string, object>

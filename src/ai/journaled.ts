@@ -3,8 +3,8 @@
 
 import type { CallContext, CallOptions, Run } from '../api/executor.ts'
 import { ErrandError, Failure } from '../core/errors.ts'
+import { fromImage, toImage } from '../core/json-image.ts'
 import { readableError, storedWith, toStoredError } from '../core/stored-error.ts'
-import { fromImage, toImage } from './json-image.ts'
 
 /** The outcome of an execution. `also` is stored with the error for a repeated run. */
 export type Outcome<T> = { ok: true; value: T } | FailedOutcome
@@ -35,29 +35,23 @@ export interface Execution<T> {
 /** Key of the image of the thrown error in the details of a recorded failure. */
 const thrownKey = '$thrown'
 
-/** Executes it, or returns the recorded outcome. Never rejects. */
+/** Executes it, or returns the recorded outcome. Never rejects. Both are restored from their images, in the first run too. */
 export async function journaled<T>(run: Run, execution: Execution<T>): Promise<Outcome<T>> {
   const { name, key, params, options, perform } = execution
-  let live: { failure: Failure; outcome: FailedOutcome } | undefined
-  const fail = (outcome: FailedOutcome): never => {
-    const failure = toFailure(outcome)
-    live = { failure, outcome }
-    throw failure
-  }
   try {
     const image = await run.call(
       name,
       params,
       async (_params, context) => {
         const outcome = await outcomeOf(() => perform(context))
-        if (outcome.ok) return imageOr(fail, outcome.value, `the result of "${name}"`)
-        throw isStoredAsItIs(outcome.error) ? outcome.error : fail(outcome)
+        if (outcome.ok) return imageOrValue(outcome.value, `the result of "${name}"`)
+        throw isStoredAsItIs(outcome.error) ? outcome.error : toFailure(outcome)
       },
       { ...options, key },
     )
     return { ok: true, value: fromImage(image) as T }
   } catch (error) {
-    return error === live?.failure ? (live as { outcome: FailedOutcome }).outcome : recordedFailure(error)
+    return recordedFailure(error)
   }
 }
 
@@ -69,12 +63,12 @@ async function outcomeOf<T>(perform: () => Promise<Outcome<T>>): Promise<Outcome
   }
 }
 
-/** The execution has had its effects: a result that cannot be stored must not repeat it. */
-function imageOr(fail: (outcome: FailedOutcome) => never, value: unknown, what: string): unknown {
+/** The execution has had its effects: the call decides what becomes of a value that has no image. */
+function imageOrValue(value: unknown, what: string): unknown {
   try {
     return toImage(value, what)
-  } catch (error) {
-    return fail({ ok: false, error, retry: false })
+  } catch {
+    return value
   }
 }
 
@@ -118,8 +112,7 @@ function recordedFailure(error: unknown): FailedOutcome {
 }
 
 function recordedDetails(error: unknown): Record<string, unknown> | undefined {
-  if (error instanceof Failure) return recordOf(error.details)
-  return ErrandError.isInstance(error) ? recordOf(recordOf(error.details['error'])?.['details']) : undefined
+  return error instanceof Failure ? recordOf(error.details) : undefined
 }
 
 function recordOf(value: unknown): Record<string, unknown> | undefined {

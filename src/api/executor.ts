@@ -2,7 +2,7 @@
 // `spawn` from them.
 import { z } from 'zod'
 import { once } from '../core/once.ts'
-import { parse } from '../core/parse.ts'
+import { parse, requireSync } from '../core/parse.ts'
 import type { MessageRole } from '../entities/message.ts'
 import type { Outcome, Task, TaskId } from '../entities/task.ts'
 import type { OnInterrupt, RetryPolicy } from '../entities/task-fields.ts'
@@ -318,8 +318,8 @@ export function defineExecutor<I extends z.ZodType = z.ZodAny, R extends z.ZodTy
 ): Executor<z.input<I>, z.output<R>> {
   const checked = parse(executorOptionsSchema, definition, 'defineExecutor')
   return makeExecutor({
-    input: checked.input,
-    result: checked.result,
+    input: requireSync(checked.input, 'The input schema of the executor'),
+    result: requireSync(checked.result, 'The result schema of the executor'),
     retry: checked.retry as Partial<RetryPolicy> | undefined,
     timeoutMs: checked.timeoutMs,
     concurrency: checked.concurrency,

@@ -165,7 +165,12 @@ export const sendOptionsSchema = once(() =>
     retry: z.boolean().default(false),
   }),
 )
-export const retryOptionsSchema = once(() => z.strictObject({ divergence: executorOptionsSchema().shape.divergence }))
+export const retryOptionsSchema = once(() =>
+  z.strictObject({
+    divergence: executorOptionsSchema().shape.divergence,
+    repeat: z.array(z.string().min(1)).max(1_000).optional(),
+  }),
+)
 export const answerOptionsSchema = once(() => z.strictObject({ question: z.string().min(1).max(100).optional() }))
 
 const key = z.string().optional()

@@ -5,7 +5,7 @@ import type { Bus } from '../bus/bus.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
-import { parse } from '../core/parse.ts'
+import { anyJsonObject, parse } from '../core/parse.ts'
 import { type BoardRef, type BoardTask, boardRefSchema, boardStatuses } from '../entities/board.ts'
 import { type CreationBounds, creationBoundsSchema } from '../entities/creation-bounds.ts'
 import { fieldsFor } from '../entities/task-fields.ts'
@@ -67,7 +67,7 @@ const inputs = once(() => {
       .optional()
       .describe('What is shown while the task is in progress: "Writing tests".'),
     priority,
-    metadata: z.record(z.string(), z.json()).optional(),
+    metadata: anyJsonObject().optional(),
   }
   const edges = {
     addBlockedBy: references.optional().describe('Tasks that must be completed before this one.'),

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type AnyExecutor, executorOptionsSchema, isExecutor, type Run } from '../api/executor.ts'
 import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
-import { functionOf, issuesIn, issueText, parse } from '../core/parse.ts'
+import { functionOf, isAsyncSchema, issuesIn, issueText, parse, safeParse } from '../core/parse.ts'
 import { abilityIdSchema } from '../entities/ability-pattern.ts'
 import type { CreationSize } from '../entities/creation-bounds.ts'
 import type { OnInterrupt, RetryPolicy } from '../entities/task-fields.ts'
@@ -255,13 +255,14 @@ export function metaOf(ability: AbilityMeta): AbilityMeta {
 }
 
 function parseInput(abilityId: string, { zod }: SchemaPair, value: unknown): unknown {
-  refuseHostileData(value, abilityId)
-  try {
-    return parse(zod, value, `The input of ${abilityId}`)
-  } catch (error) {
-    if (!ErrandError.isInstance(error)) throw error
-    throw new ErrandError('INVALID_INPUT', error.message, { abilityId, ...issuesOf(error) }, error)
-  }
+  return refuseHostileData(value, abilityId, () => {
+    try {
+      return parse(zod, value, `The input of ${abilityId}`)
+    } catch (error) {
+      if (!ErrandError.isInstance(error)) throw error
+      throw new ErrandError('INVALID_INPUT', error.message, { abilityId, ...issuesOf(error) }, error)
+    }
+  })
 }
 
 /** Reports an unknown key as an issue like any other, with the nearest known key beside it. */
@@ -273,7 +274,8 @@ function issuesOf({ code, message, details }: ErrandError): Record<string, unkno
 }
 
 function parseOutput(abilityId: string, { zod }: SchemaPair, value: unknown): unknown {
-  const parsed = zod.safeParse(value)
+  const parsed = appliedTo(zod, value)
+  if (parsed === undefined) return value
   if (parsed.success) return parsed.data
   const issues = issuesIn(parsed.error)
   throw new ErrandError(
@@ -281,4 +283,14 @@ function parseOutput(abilityId: string, { zod }: SchemaPair, value: unknown): un
     `Ability ${abilityId} returned an output that does not match its schema: ${issueText(issues.slice(0, 3))}.`,
     { abilityId, issues },
   )
+}
+
+/** Undefined for a schema that cannot be applied because it is asynchronous: the handler has done its work, which is not lost for that. */
+function appliedTo(schema: z.ZodType, value: unknown): z.ZodSafeParseResult<unknown> | undefined {
+  try {
+    return safeParse(schema, value)
+  } catch (error) {
+    if (isAsyncSchema(error)) return undefined
+    throw error
+  }
 }

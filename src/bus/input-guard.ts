@@ -1,8 +1,7 @@
-// Checks an input before its schema: refuses text that is not JSON, and data that could reach a prototype, that no database keeps, or
-// that is nested too deep. Live objects (a model, a signal) are checked by the schema only.
+// Checks an input around its schema: refuses text that is not JSON, and data that no database keeps or that is nested too deep. Live objects (a model, a signal) are checked by the schema only.
 import { ErrandError } from '../core/errors.ts'
-import { maxJsonDepth, maxJsonLength } from '../core/json.ts'
-import { isPlainObject } from './json-schema.ts'
+import { type Fault, faultIn, maxJsonLength } from '../core/json.ts'
+import { parseJson } from '../core/json-text.ts'
 
 /**
  * The value of an input given as JSON text.
@@ -20,39 +19,30 @@ export function readJson(json: unknown, abilityId: string): unknown {
     throw refuse(abilityId, '', `it is ${json.length} characters of JSON, at most ${maxJsonLength} are accepted`)
   }
   try {
-    return JSON.parse(json) as unknown
+    return parseJson(json)
   } catch (error) {
     throw refuse(abilityId, '', `it is not JSON: ${(error as Error).message}`, error)
   }
 }
 
 /**
- * Refuses keys that could reach a prototype, NUL, half surrogates, and nesting deeper than the ledger keeps.
+ * Refuses NUL, half surrogates, and nesting deeper than the ledger keeps. The schemas of texts for people mend them, so a fault in a text
+ * does not count if `parsed` returns that text without a fault.
  * @throws ErrandError INVALID_INPUT { issues }
  */
-export function refuseHostileData(value: unknown, abilityId: string): void {
-  inspect(value, [], abilityId)
+export function refuseHostileData<T>(value: unknown, abilityId: string, parsed: () => T): T {
+  const fault = faultIn(value)
+  if (fault === undefined) return parsed()
+  if (!fault.isText) throw refuse(abilityId, fault.path.join('.'), fault.what)
+  const input = parsed()
+  const left = faultIn(input) ?? (isTextAt(input, fault.path) ? undefined : fault)
+  if (left !== undefined) throw refuse(abilityId, left.path.join('.'), left.what)
+  return input
 }
 
-function inspect(value: unknown, path: readonly string[], abilityId: string): void {
-  if (typeof value === 'string') inspectText(value, path, abilityId)
-  if (!Array.isArray(value) && !isPlainObject(value)) return
-  if (path.length >= maxJsonDepth) throw refuse(abilityId, '', `it is nested deeper than ${maxJsonDepth} levels`)
-  for (const [key, inner] of Object.entries(value)) {
-    if (key === '__proto__' || key === 'constructor' || key === 'prototype') {
-      throw refuse(abilityId, [...path, key].join('.'), `the key "${key}" could reach an object's prototype`)
-    }
-    inspectText(key, path, abilityId)
-    inspect(inner, [...path, key], abilityId)
-  }
-}
-
-function inspectText(text: string, path: readonly string[], abilityId: string): void {
-  if (text.includes('\u0000'))
-    throw refuse(abilityId, path.join('.'), 'it contains a NUL character, which the ledger cannot store')
-  if (!text.isWellFormed()) {
-    throw refuse(abilityId, path.join('.'), 'it contains half of a surrogate pair, which the ledger cannot store')
-  }
+function isTextAt(input: unknown, path: Fault['path']): boolean {
+  const found = path.reduce<unknown>((holder, key) => (holder as Record<string, unknown> | undefined)?.[key], input)
+  return typeof found === 'string'
 }
 
 function refuse(abilityId: string, path: string, why: string, cause?: unknown): ErrandError {

@@ -2,6 +2,7 @@
 // JSON Schema for models, documents and other processes.
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
+import { requireSync } from '../core/parse.ts'
 
 /** A JSON Schema (draft 2020-12) as plain data. */
 export type JsonSchema = { readonly [keyword: string]: unknown }
@@ -32,7 +33,7 @@ export const abilitySchemaSchema = z.custom<AbilitySchema>(
  *   it in the message.
  */
 export function schemaPair(schema: AbilitySchema, io: 'input' | 'output', what: string): SchemaPair {
-  if (schema instanceof z.ZodType) return { zod: schema, json: () => sharedJson(schema, io, what) }
+  if (schema instanceof z.ZodType) return { zod: requireSync(schema, what), json: () => sharedJson(schema, io, what) }
   return usable(what, () => {
     const json = frozenCopy(schema)
     return { zod: z.fromJSONSchema(schema), json: () => json }

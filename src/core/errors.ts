@@ -7,14 +7,20 @@ export type { ErrorCode } from './error-codes.ts'
 /**
  * An error as it is stored: plain JSON, bounded in size (see `toStoredError`).
  *
- * `name`, `stack` and `cause` are only in the ledger's own record of a task, a run and a call (`engine.get`, `runs`, `calls`).
- * Events, outcomes and the bus omit them: a stack is of no use to a model and costs tokens.
+ * Everything but `code`, `message`, `details` and `final` is only in the ledger's own record of a task, a run and a call (`engine.get`,
+ * `runs`, `calls`). Events, outcomes and the bus omit it: a stack is of no use to a model and costs tokens.
  */
 export interface StoredError {
   code: string
   message: string
-  /** The class of the error (`TypeError`); absent when the thrown value was not an error but, for example, a string. */
+  /** The class of the error (`TypeError`); absent when the thrown value was not an error, and when the engine recorded it without one. */
   name?: string
+  /** Set for an error of this package, or of a class that extends one. */
+  brand?: 'ErrandError' | 'Failure'
+  /** The error's own fields that JSON carries (`status`), as far as they are small. */
+  fields?: Record<string, unknown>
+  /** The thrown value as JSON when it was not an error; without `value` it was undefined. */
+  thrown?: { value?: unknown }
   details?: unknown
   /** Absent when nothing was thrown, as for a timeout. */
   stack?: string
@@ -28,6 +34,8 @@ export interface StoredCause {
   message: string
   name?: string
   code?: string
+  fields?: Record<string, unknown>
+  thrown?: { value?: unknown }
   details?: unknown
   stack?: string
   cause?: StoredCause

@@ -71,19 +71,18 @@ function objectImage(value: object, walk: Walk): unknown {
 function contentsOf(value: object, walk: Walk): unknown {
   if (Array.isArray(value)) return listImage(value, walk)
   if (types.isMap(value) || types.isSet(value)) return listImage(value, walk)
-  const image: Record<string, unknown> = {}
+  // Built from entries, so that `__proto__` is an own key like any other.
+  const fields: Array<[string, unknown]> = []
   // The message of an error is not enumerable.
   const keys = types.isNativeError(value) ? ['name', 'message', ...Object.keys(value)] : Object.keys(value)
   for (const key of keys) {
     if (walk.left < 0) break
     const name = textOf(key, walk)
     const inner = safely(() => imageOf((value as Record<string, unknown>)[key], walk))
-    if (inner !== undefined && !hostileKeys.has(key)) image[name] = inner
+    if (inner !== undefined) fields.push([name, inner])
   }
-  return image
+  return Object.fromEntries(fields)
 }
-
-const hostileKeys = new Set(['__proto__', 'constructor', 'prototype'])
 
 function listImage(items: Iterable<unknown>, walk: Walk): unknown[] {
   const images: unknown[] = []

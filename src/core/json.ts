@@ -1,15 +1,18 @@
-// Checks every value before it is stored as JSON, so that every database returns exactly what was given, and the ledger holds
-// nothing hostile (NUL, lone surrogates, prototype keys, excessive nesting).
-import { types } from 'node:util'
+// The gate of the ledger: decides what can be stored as JSON, so that every database returns exactly what was given. A value that is
+// given is refused before anything acts on it. The result of work that is done is mended instead, and what cannot even be mended is lost
+// with a reason: the work itself stays recorded. Every entry point uses these functions.
 import { ErrandError } from './errors.ts'
-import { readableError } from './stored-error.ts'
+import { bigint, circular, type Loss, lossesIn, lossIn, maxJsonDepth } from './json-losses.ts'
+import { storableText } from './storable-text.ts'
+import { messageOf, readableError } from './stored-error.ts'
+
+export { type Loss, lossIn, maxJsonDepth } from './json-losses.ts'
 
 /** Length of the JSON text of one value, in UTF-16 units. Larger values belong in a file whose path is stored. */
 export const maxJsonLength = 4 * 1024 * 1024
-/** Nesting of one value. */
-export const maxJsonDepth = 64
 
-const suspicious = /\\u0000|\\u[dD][89a-fA-F]|"__proto__"|"constructor"|"prototype"/
+/** Escapes of NUL and of halves of surrogate pairs; also found where a text quotes such an escape. */
+const suspicious = /\\u0000|\\u[dD][89a-fA-F]/
 
 /**
  * The JSON text of a value, `null` for undefined.
@@ -17,28 +20,43 @@ const suspicious = /\\u0000|\\u[dD][89a-fA-F]|"__proto__"|"constructor"|"prototy
  */
 export function toJson(value: unknown, what: string): string {
   if (value === undefined || value === null) return 'null'
+  const made = textOf(value)
+  if ('fault' in made) throw refuse(what, made.fault, made.cause)
+  if (suspicious.test(made.text)) {
+    const fault = faultIn(JSON.parse(made.text))
+    if (fault !== undefined) throw refuse(what, fault.what)
+  }
+  return made.text
+}
+
+type MadeText = { text: string } | { fault: string; cause?: unknown }
+
+/** The JSON text of a value within the bounds, or why it has none. */
+function textOf(value: unknown, replacer?: (key: string, inner: unknown) => unknown): MadeText {
   let text: string | undefined
   try {
-    text = JSON.stringify(value)
+    text = JSON.stringify(value, replacer)
   } catch (thrown) {
     // Possibly thrown by a getter or a toJSON of the value.
-    const error = readableError(thrown)
-    if (error instanceof RangeError) throw refuse(what, `it is nested deeper than ${maxJsonDepth} levels`, error)
-    const loss = lossIn(value, 'carried')
-    if (loss?.what === bigint || loss?.what === circular) throw refuse(what, `${placeOf(loss)} is ${loss.what}`, error)
-    throw refuse(what, error instanceof Error ? error.message : 'it cannot be turned into JSON', error)
+    const cause = readableError(thrown)
+    return { fault: faultOf(value, cause), cause }
   }
-  if (text === undefined) throw refuse(what, `a ${typeof value} has no JSON image`)
+  if (text === undefined) return { fault: `a ${typeof value} has no JSON image` }
   if (text.length > maxJsonLength) {
-    throw refuse(
-      what,
-      `it is ${text.length} characters of JSON, at most ${maxJsonLength} are kept; store a path instead`,
-    )
+    return { fault: `it is ${text.length} characters of JSON, at most ${maxJsonLength} are kept; store a path instead` }
   }
-  if (text.length > maxJsonDepth && nesting(text) > maxJsonDepth)
-    throw refuse(what, `it is nested deeper than ${maxJsonDepth} levels`)
-  if (suspicious.test(text)) inspect(JSON.parse(text), what)
-  return text
+  if (text.length > maxJsonDepth && nesting(text) > maxJsonDepth) return { fault: tooDeep }
+  return { text }
+}
+
+const tooDeep = `it is nested deeper than ${maxJsonDepth} levels`
+
+/** Why `JSON.stringify` threw. */
+function faultOf(value: unknown, cause: unknown): string {
+  if (cause instanceof RangeError) return tooDeep
+  const loss = lossIn(value, 'carried')
+  if (loss?.what === bigint || loss?.what === circular) return `${placeOf(loss)} is ${loss.what}`
+  return cause instanceof Error ? messageOf(cause) : 'it cannot be turned into JSON'
 }
 
 /**
@@ -56,20 +74,57 @@ export function faithfulImage(value: unknown, what: string, root: string): unkno
   )
 }
 
-/** How many lost parts of a result an error names. */
-const maxNamedLosses = 10
+/** What is recorded of the result of work that is done: its image, or why it has none. */
+export type RecordedImage = { image: unknown } | { lost: string }
 
 /**
- * The JSON image of a result. What JSON cannot carry of it is reported, up to ten parts with their paths: the work is done, so nothing is refused that has an
- * image at all. Objects of classes count as their properties.
- * @throws what `toJson` throws.
+ * The JSON image of a result; never throws. A BigInt becomes text, and texts that no database keeps are mended. What JSON cannot carry or
+ * was changed is reported, up to ten parts with their paths. Objects of classes count as their properties.
+ */
+export function recordedImage(value: unknown, what: string, report: (loss: ErrandError) => void): RecordedImage {
+  if (value === undefined || value === null) return { image: null }
+  let made = textOf(value)
+  if ('fault' in made) {
+    const withTexts = textOf(value, (_key, inner) => (typeof inner === 'bigint' ? String(inner) : inner))
+    if ('fault' in withTexts) return { lost: made.fault }
+    made = withTexts
+  }
+  const losses = lossesIn(value, { instances: 'carried', most: maxNamedLosses + 1 })
+  let image = fromJson(made.text)
+  if (suspicious.test(made.text)) image = mended(image, [], losses)
+  if (losses.length > 0) report(lostParts(losses, what))
+  return { image }
+}
+
+/**
+ * The JSON image of a result that a caller states, mended like any result.
+ * @throws ErrandError INVALID_INPUT for one that has no image at all.
  */
 export function resultImage(value: unknown, what: string, report: (loss: ErrandError) => void): unknown {
-  const image = fromJson(toJson(value, what))
-  const losses = value === undefined ? [] : lossesIn(value, { instances: 'carried', most: maxNamedLosses + 1 })
-  if (losses.length > 0) report(lostParts(losses, what))
-  return image
+  const recorded = recordedImage(value, what, report)
+  if ('lost' in recorded) throw refuse(what, recorded.lost)
+  return recorded.image
 }
+
+/** The JSON value with texts and keys that every database keeps. */
+function mended(value: unknown, path: Loss['path'], losses: Loss[]): unknown {
+  if (typeof value === 'string') {
+    const text = storableText(value)
+    if (text !== value) losses.push({ path, what: 'a text with a NUL character or half of a surrogate pair' })
+    return text
+  }
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((inner, index) => mended(inner, [...path, index], losses))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      const name = mended(key, [...path, storableText(key)], losses) as string
+      return [name, mended(inner, [...path, name], losses)]
+    }),
+  )
+}
+
+/** How many lost parts of a result an error names. */
+const maxNamedLosses = 10
 
 function lostParts(losses: readonly Loss[], what: string): ErrandError {
   const paths = losses.slice(0, maxNamedLosses).map(({ path }) => ['result', ...path].join('.'))
@@ -77,118 +132,13 @@ function lostParts(losses: readonly Loss[], what: string): ErrandError {
   const more = losses.length > maxNamedLosses ? ', and there are more' : ''
   return new ErrandError(
     'INVALID_RESULT',
-    `Part of ${what} is lost, because JSON cannot carry it: ${named}${more}. ${carried}`,
+    `Part of ${what} is lost or changed, because the ledger cannot carry it: ${named}${more}. ${carried}`,
     { what, paths },
   )
 }
 
 const carried =
   'Use plain objects and lists of texts, finite numbers, booleans and null; a Date, or another object with `toJSON`, becomes what that returns.'
-
-/** A value inside of another that JSON drops or changes. */
-export interface Loss {
-  /** Keys and indexes, outermost first; empty for the value itself. */
-  path: Array<string | number>
-  what: string
-}
-
-const bigint = 'a BigInt'
-const circular = 'a circular reference'
-
-/** The first part of a value that JSON cannot carry; undefined when it carries all. What counts as lost is described at `lossesIn`. */
-export function lossIn(value: unknown, instances: LossWalk['instances'] = 'lost'): Loss | undefined {
-  return lossesIn(value, { instances, most: 1 })[0]
-}
-
-/**
- * The parts of a value that JSON cannot carry, at most `most`. A property that is undefined counts as absent, and an object with `toJSON` as
- * what that returns. Objects of classes are `lost`, or `carried` as their properties.
- */
-function lossesIn(value: unknown, { instances, most }: Pick<LossWalk, 'instances' | 'most'>): Loss[] {
-  const walk: LossWalk = { instances, most, path: [], ancestors: [], losses: [] }
-  try {
-    visit(value, walk)
-  } catch {
-    // A getter or a `toJSON` threw. If it throws again, `toJson` refuses the value with that error.
-  }
-  return walk.losses
-}
-
-interface LossWalk {
-  instances: 'lost' | 'carried'
-  most: number
-  /** Keys and indexes of the current value. */
-  path: Array<string | number>
-  /** The objects that contain the current value. */
-  ancestors: object[]
-  losses: Loss[]
-}
-
-function visit(value: unknown, walk: LossWalk): void {
-  const what = typeof value === 'object' && value !== null ? lostObject(value, walk) : lostScalar(value)
-  if (what !== undefined) walk.losses.push({ path: [...walk.path], what })
-}
-
-/** What the value is, if JSON cannot carry it. */
-function lostScalar(value: unknown): string | undefined {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-    case 'object':
-      return undefined
-    case 'number':
-      return Number.isFinite(value) ? undefined : String(value)
-    case 'undefined':
-      return 'undefined'
-    case 'bigint':
-      return bigint
-    default:
-      return `a ${typeof value}`
-  }
-}
-
-/** What the object is, if JSON cannot carry it as a whole; else visits its parts. */
-function lostObject(value: object, walk: LossWalk): string | undefined {
-  const { ancestors, path } = walk
-  if (ancestors.includes(value)) return circular
-  // `toJson` refuses what is nested deeper.
-  if (ancestors.length > maxJsonDepth) return undefined
-  const { toJSON } = value as { toJSON?: unknown }
-  if (typeof toJSON !== 'function') return lostInstance(value, value, walk)
-  if (types.isDate(value) && Number.isNaN(value.getTime())) return 'an invalid Date'
-  const image: unknown = toJSON.call(value, String(path.at(-1) ?? ''))
-  return typeof image === 'object' && image !== null ? lostInstance(image, value, walk) : lostScalar(image)
-}
-
-/** `self` is the object itself, and `value` what `toJSON` made of it. */
-function lostInstance(value: object, self: object, walk: LossWalk): string | undefined {
-  const isList = Array.isArray(value)
-  if (!isList && !isPlain(value, walk)) return `an instance of ${classOf(value)}`
-  walk.ancestors.push(self)
-  // An array may have a property `keys` of its own.
-  for (const key of isList ? Array.prototype.keys.call(value) : Object.keys(value)) {
-    const inner: unknown = (value as Record<string | number, unknown>)[key]
-    if (inner === undefined && !isList) continue
-    walk.path.push(key)
-    visit(inner, walk)
-    walk.path.pop()
-    if (walk.losses.length >= walk.most) break
-  }
-  walk.ancestors.pop()
-  return undefined
-}
-
-/** Plain objects of other realms have a prototype of their own, which has none. */
-function isPlain(value: object, { instances }: LossWalk): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null) return true
-  return instances === 'carried' && Object.prototype.toString.call(value) === '[object Object]'
-}
-
-function classOf(value: object): string {
-  const name: unknown = value.constructor?.name
-  return typeof name === 'string' && name !== '' ? name : 'a class without a name'
-}
 
 function placeOf({ path }: Loss): string {
   return path.length === 0 ? 'it' : path.join('.')
@@ -219,9 +169,48 @@ export function jsonObject(text: string): Record<string, unknown> | undefined {
 export function checkText(text: string, what: string): string {
   if (text.length > maxJsonLength)
     throw refuse(what, `it has ${text.length} characters, at most ${maxJsonLength} are kept`)
-  if (text.includes('\u0000')) throw refuse(what, 'it holds a NUL character, which PostgreSQL cannot store')
-  if (!text.isWellFormed()) throw refuse(what, 'it holds half of a surrogate pair, which no UTF-8 store can keep')
+  const fault = textFault(text)
+  if (fault !== undefined) throw refuse(what, fault)
   return text
+}
+
+/** Why not every database keeps the text. */
+function textFault(text: string): string | undefined {
+  if (text.includes('\u0000')) return 'it holds a NUL character, which PostgreSQL cannot store'
+  if (!text.isWellFormed()) return 'it holds half of a surrogate pair, which no UTF-8 store can keep'
+  return undefined
+}
+
+/** What the ledger refuses in plain objects and lists; `isText`: a text that could be mended, and no key. */
+export interface Fault extends Loss {
+  isText: boolean
+}
+
+/** The first text or key that not every database keeps, or too deep nesting. */
+export function faultIn(value: unknown): Fault | undefined {
+  return faultAt(value, [])
+}
+
+function faultAt(value: unknown, path: Loss['path']): Fault | undefined {
+  if (typeof value === 'string') {
+    const what = textFault(value)
+    return what === undefined ? undefined : { path, what, isText: true }
+  }
+  if (!Array.isArray(value) && !isPlainObject(value)) return undefined
+  if (path.length >= maxJsonDepth) return { path: [], what: tooDeep, isText: false }
+  for (const [key, inner] of Object.entries(value)) {
+    const what = textFault(key)
+    if (what !== undefined) return { path, what, isText: false }
+    const fault = faultAt(inner, [...path, key])
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+function isPlainObject(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
 }
 
 /** JSON with the keys sorted at every level, so that equal values have equal texts. For identity, not for storage. */
@@ -266,20 +255,6 @@ function nesting(text: string): number {
     else if (character === 125 || character === 93) depth--
   }
   return maxDepth
-}
-
-function inspect(value: unknown, what: string): void {
-  if (typeof value === 'string') checkText(value, what)
-  else if (Array.isArray(value)) for (const item of value) inspect(item, what)
-  else if (typeof value === 'object' && value !== null) {
-    for (const [key, inner] of Object.entries(value)) {
-      if (key === '__proto__' || key === 'constructor' || key === 'prototype') {
-        throw refuse(what, `it has the key "${key}", which could reach an object's prototype`)
-      }
-      checkText(key, what)
-      inspect(inner, what)
-    }
-  }
 }
 
 function refuse(what: string, why: string, cause?: unknown): ErrandError {

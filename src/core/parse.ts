@@ -1,11 +1,13 @@
 // Validation of all input from outside with zod. An error names the path of the invalid value, and for an unknown key the
 // nearest known one.
+import { types } from 'node:util'
 import { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
 import { ErrandError, nearestName } from './errors.ts'
 import { explainIssue, innermostIssue } from './explain-issue.ts'
-import { checkText } from './json.ts'
+import { checkText, lossIn } from './json.ts'
 import { kindOf } from './kind-of.ts'
+import { storableText } from './storable-text.ts'
 
 /** A schema, or a function that makes it when it is first used: a hundred schemas take longer to make than to load. */
 export type Schema<T> = z.ZodType<T> | (() => z.ZodType<T>)
@@ -40,10 +42,64 @@ export function parse<T>(given: Schema<T>, value: unknown, what: string): T {
   })
 }
 
-/** zod's `safeParse`, with messages that name the accepted values and the nearest. */
+/**
+ * zod's `safeParse`, with messages that name the accepted values and the nearest.
+ * @throws ErrandError INVALID_INPUT for a schema that turns out to be asynchronous.
+ */
 export function safeParse<S extends z.ZodType>(schema: S, value: unknown): z.ZodSafeParseResult<z.output<S>> {
-  return schema.safeParse(value, { error: explainIssue })
+  try {
+    return schema.safeParse(value, { error: explainIssue })
+  } catch (error) {
+    if (error instanceof z.core.$ZodAsyncError) throw asyncSchema('A schema')
+    throw error
+  }
 }
+
+const asyncSchemas = new WeakSet<ErrandError>()
+
+function asyncSchema(what: string): ErrandError {
+  const error = new ErrandError(
+    'INVALID_INPUT',
+    `${what} has an asynchronous refinement or transform, and schemas are applied synchronously. Make this check where the value is used, for example in the executor.`,
+    { what },
+  )
+  asyncSchemas.add(error)
+  return error
+}
+
+/** True for the refusal of a schema that is asynchronous. */
+export function isAsyncSchema(error: unknown): error is ErrandError {
+  return ErrandError.isInstance(error) && asyncSchemas.has(error)
+}
+
+/**
+ * Returns a schema, or undefined.
+ * @throws ErrandError INVALID_INPUT when a refinement or a transform in it is an async function. A function that only returns a promise
+ *   is found when the schema is applied.
+ */
+export function requireSync<S extends z.ZodType | undefined>(schema: S, what: string): S {
+  if (schema === undefined || syncSchemas.has(schema)) return schema
+  if (holdsAsync(schema, new Set())) throw asyncSchema(what)
+  syncSchemas.add(schema)
+  return schema
+}
+
+/** Engines share the schemas of their own abilities. */
+const syncSchemas = new WeakSet<z.ZodType>()
+
+/** Walks the definitions of a schema: other schemas, checks and functions in them. */
+function holdsAsync(given: unknown, seen: Set<unknown>): boolean {
+  if (typeof given === 'function') return types.isAsyncFunction(given)
+  if (!isObject(given) || seen.has(given)) return false
+  seen.add(given)
+  const def = (given['_zod'] as { def?: unknown } | undefined)?.def
+  if (isObject(def)) return Object.entries(def).some(([key, inner]) => !lazyParts.has(key) && holdsAsync(inner, seen))
+  const isPlain = Array.isArray(given) || Object.getPrototypeOf(given) === Object.prototype
+  return isPlain && Object.values(given).some((inner) => holdsAsync(inner, seen))
+}
+
+/** Reading these runs a function of the user. */
+const lazyParts = new Set(['getter', 'defaultValue', 'catchValue'])
 
 /** Where a value is invalid, and why. */
 export interface Issue {
@@ -68,8 +124,8 @@ export function sentenceOf(message: string): string {
 export const maxTaskDepth = 128
 
 /**
- * Refuses what zod cannot handle: `tasks` nested so deep that its recursion overflows the stack, and the key `__proto__`, which
- * it would silently drop from a record.
+ * Refuses what zod cannot handle: `tasks` nested so deep that its recursion overflows the stack, and a task called `__proto__`, which
+ * it would silently drop.
  */
 function refuseHostileShape(given: unknown, what: string): void {
   const rest: Array<{ value: unknown; level: number }> = [{ value: given, level: 1 }]
@@ -83,20 +139,14 @@ function refuseHostileShape(given: unknown, what: string): void {
         { deepest: maxTaskDepth },
       )
     }
-    refusePrototypeKey(value['metadata'], 'metadata', what)
     const { tasks } = value
-    refusePrototypeKey(tasks, 'tasks', what)
+    if (isObject(tasks) && Object.hasOwn(tasks, '__proto__')) {
+      throw new ErrandError('INVALID_INPUT', `${what} is not valid: a task cannot be called "__proto__".`, {
+        path: 'tasks.__proto__',
+      })
+    }
     if (isObject(tasks)) for (const child of Object.values(tasks)) rest.push({ value: child, level: level + 1 })
   }
-}
-
-function refusePrototypeKey(record: unknown, field: string, what: string): void {
-  if (!isObject(record) || !Object.hasOwn(record, '__proto__')) return
-  throw new ErrandError(
-    'INVALID_INPUT',
-    `${what} is not valid: ${field} has the key "__proto__", which could reach an object's prototype.`,
-    { path: `${field}.__proto__` },
-  )
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -154,6 +204,32 @@ function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
 export function requireText(value: unknown, what: string): string {
   if (typeof value === 'string') return checkText(value, what)
   throw new ErrandError('INVALID_INPUT', `Expected ${what} to be a string, got ${kindOf(value)}.`, { what })
+}
+
+/**
+ * A text for people from outside: what no database keeps of it is mended.
+ * @throws ErrandError INVALID_INPUT for a value that is not a string, and for too many characters.
+ */
+export function requireSpokenText(value: unknown, what: string): string {
+  return requireText(typeof value === 'string' ? storableText(value) : value, what)
+}
+
+/** The schema of a text for people: mended like that of `requireSpokenText`. */
+export function spokenText(): z.ZodString {
+  return z.string().overwrite(storableText)
+}
+
+/** An object of JSON with any keys. A record of zod would drop `__proto__`. */
+export function anyObject(): z.ZodType<Record<string, unknown>, Record<string, unknown>> {
+  return z
+    .unknown()
+    .refine((value) => isObject(value) && !Array.isArray(value), 'expected an object')
+    .meta({ type: 'object', additionalProperties: {} }) as unknown as ReturnType<typeof anyObject>
+}
+
+/** Such an object of which JSON carries all. */
+export function anyJsonObject(): ReturnType<typeof anyObject> {
+  return anyObject().refine((value) => lossIn(value) === undefined, 'expected JSON')
 }
 
 /** @throws ErrandError INVALID_INPUT for a value that is not a function. */

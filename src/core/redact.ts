@@ -2,7 +2,8 @@
 // first run of a task sees the same value as a run after a restart. When the hook throws, the value is not written.
 import { ErrandError, type StoredCause, type StoredError } from './errors.ts'
 import { fromJson, maxJsonLength, toJson } from './json.ts'
-import { readableError, rebuiltError, toStoredError } from './stored-error.ts'
+import { restoredError } from './restored-error.ts'
+import { readableError, toStoredError } from './stored-error.ts'
 
 /** Receives every value with its path, like `['task', 'input', 'apiKey']`; the returned value replaces it. */
 export type RedactFunction = (value: unknown, path: readonly string[]) => unknown
@@ -76,10 +77,15 @@ export function redactionBy(redact: RedactFunction | undefined): Redaction {
       const text = error[key]
       if (text !== undefined) changed[key] = redaction.text(text, ...path, key)
     }
+    if (error.fields !== undefined) changed.fields = objectToStore(redaction, error.fields, ...path, 'fields')
+    if (error.thrown !== undefined && 'value' in error.thrown)
+      changed.thrown = { value: redaction.value(error.thrown.value, ...path, 'thrown') }
     if (error.details !== undefined)
       changed.details = redaction.value(withoutPreviews(error.details), ...path, 'details')
     if (error.cause !== undefined) changed.cause = redactedError(error.cause, [...path, 'cause'])
-    const isChanged = (Object.keys(changed) as Array<keyof E>).some((key) => changed[key] !== error[key])
+    const isChanged = (Object.keys(changed) as Array<keyof E>).some(
+      (key) => changed[key] !== error[key] && (key !== 'thrown' || changed.thrown?.value !== error.thrown?.value),
+    )
     return isChanged ? changed : error
   }
 
@@ -110,10 +116,7 @@ export function redactionBy(redact: RedactFunction | undefined): Redaction {
     thrown(thrown) {
       try {
         const stored = redactedError(toStoredError(thrown), ['log', 'error'])
-        const error = rebuiltError(stored, thrown)
-        return stored.stack === undefined
-          ? error
-          : Object.defineProperty(error, 'stack', { value: stored.stack, configurable: true, writable: true })
+        return restoredError(stored)
       } catch (error) {
         return error
       }

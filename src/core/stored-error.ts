@@ -3,6 +3,8 @@
 import { inspect, types } from 'node:util'
 import { ErrandError, type ErrorCode, Failure, type StoredCause, type StoredError } from './errors.ts'
 import { boundedJson } from './json-bounds.ts'
+import { lossIn } from './json-losses.ts'
+import { codeless, restoredError } from './restored-error.ts'
 import { clipped, storableText } from './storable-text.ts'
 
 /** Bounds of a stored error, in UTF-16 units; those of `details` and `rest` count characters of JSON. */
@@ -18,6 +20,8 @@ export const errorBounds = {
   /** Errors of an AggregateError. */
   errors: 10,
   details: 16_384,
+  /** The own fields of one error, and a thrown value that is not an error. */
+  fields: 4_096,
   /** Everything but the details. When it is too long, the stacks of the causes are dropped first, then causes, stack and half of the message. */
   rest: 49_152,
 } as const
@@ -47,21 +51,17 @@ export function storedWith(failure: Failure, hints: StorageHints): Failure {
  *
  * It never throws. It returns JSON that every ledger keeps, within `errorBounds`: a message of 8,000 UTF-16 units, a
  * stack of 4,000, five causes, and details of 16 KiB of JSON (larger ones are replaced by `{ truncated: true, preview }`); at most
- * 64 KiB of JSON in all. The errors of an AggregateError become `details.errors`.
+ * 64 KiB of JSON in all. The errors of an AggregateError become `details.errors`, and small fields of an error of its own are kept.
  */
 export function toStoredError(thrown: unknown, fallback: ErrorCode = 'TASK_FAILED'): StoredError {
-  const { message, name, stack, cause } = causeOf(thrown, {
-    message: errorBounds.message,
-    causes: errorBounds.causes,
-    seen: new Set(),
-  })
+  const whole = causeOf(thrown, { message: errorBounds.message, causes: errorBounds.causes, seen: new Set() })
+  const { code: _code, ...described } = whole
+  const brand = isErrand(thrown) ? 'ErrandError' : isFailure(thrown) ? 'Failure' : undefined
   const details = hintsOf(thrown)?.wholeDetails ? property(thrown, 'details') : detailsOf(thrown)
   const rest = fitted({
     code: codeOf(thrown) ?? fallback,
-    message,
-    ...(name === undefined ? {} : { name }),
-    ...(stack === undefined ? {} : { stack }),
-    ...(cause === undefined ? {} : { cause }),
+    ...described,
+    ...(brand === undefined ? {} : { brand }),
   })
   const isFinal = isFailure(thrown) && property(thrown, 'retry') === false
   return { ...rest, ...(details === undefined ? {} : { details }), ...(isFinal ? { final: true } : {}) }
@@ -79,48 +79,8 @@ export function retryAfterOf(thrown: unknown): number | undefined {
  */
 export function readableError(thrown: unknown): unknown {
   if (isReadable(thrown, errorBounds.causes)) return thrown
-  const { cause: _cause, ...stored } = toStoredError(thrown)
-  return rebuiltError(stored, thrown)
-}
-
-/** An error of the class of `thrown`, with the contents of its stored form. */
-export function rebuiltError(stored: StoredError, thrown: unknown): Error {
-  const { code, message, name, details, stack } = stored
-  const cause = stored.cause && restoredCause(stored.cause)
-  if (isFailure(thrown)) {
-    const retryAfterMs = retryAfterOf(thrown)
-    return new Failure(message, {
-      code,
-      retry: property(thrown, 'retry') !== false,
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      details,
-      cause,
-    })
-  }
-  if (isErrand(thrown))
-    return new ErrandError(code as ErrorCode, message, { ...(details as object | undefined) }, cause)
-  const error = new Error(message, cause === undefined ? undefined : { cause })
-  // Retry policies may name a system code.
-  const kept = { name, stack, code: systemCode(thrown) }
-  for (const [key, value] of Object.entries(kept)) {
-    if (value !== undefined) Object.defineProperty(error, key, { value, configurable: true, writable: true })
-  }
-  return error
-}
-
-/** An error with the name, the code, the stack and the causes of a stored one. Without a stored stack, its stack has no frames. */
-export function restoredCause({
-  message,
-  name,
-  code,
-  cause,
-  stack = `${name ?? 'Error'}: ${message}`,
-}: StoredCause): Error {
-  const error = new Error(message, cause === undefined ? undefined : { cause: restoredCause(cause) })
-  for (const [key, value] of Object.entries({ name, code, stack })) {
-    if (value !== undefined) Object.defineProperty(error, key, { value, configurable: true, writable: true })
-  }
-  return error
+  const { cause: _cause, thrown: _thrown, ...stored } = toStoredError(thrown)
+  return stored.brand === undefined ? codeless(stored) : restoredError(stored)
 }
 
 /** A thrown value as text for a log, with its stack. Unlike `console.error(error)`, this never throws. */
@@ -165,7 +125,7 @@ interface CauseBounds {
 
 function causeOf(thrown: unknown, { message, causes, seen }: CauseBounds): StoredCause {
   const text = clipped(messageOf(thrown), message)
-  if (!isError(thrown)) return { message: text }
+  if (!isError(thrown)) return { message: text, thrown: thrownValue(thrown) }
   const [name, code, below] = [property(thrown, 'name'), property(thrown, 'code'), property(thrown, 'cause')]
   const stack = stackOf(thrown)
   seen.add(thrown)
@@ -175,11 +135,46 @@ function causeOf(thrown: unknown, { message, causes, seen }: CauseBounds): Store
     message: text,
     ...(typeof name === 'string' && name !== '' ? { name: storable(name, errorBounds.name) } : {}),
     ...(typeof code === 'string' && code !== '' ? { code: storable(code, errorBounds.name) } : {}),
+    ...fieldsOf(thrown),
     ...(stack === undefined ? {} : { stack }),
     ...(hasCause
       ? { cause: withErrors(below, causeOf(below, { message: errorBounds.causeMessage, causes: causes - 1, seen })) }
       : {}),
   }
+}
+
+function thrownValue(thrown: unknown): { value?: unknown } {
+  return thrown === undefined ? {} : { value: boundedJson(thrown, errorBounds.fields) }
+}
+
+/** Stored or restored otherwise. */
+const knownFields = new Set(['name', 'message', 'stack', 'cause', 'details', 'retry'])
+
+/**
+ * The error's own fields that JSON carries. One that is larger than what is left of the bound is dropped, and so is what belongs to a
+ * library or a connection (objects of classes, functions).
+ */
+function fieldsOf(thrown: unknown): { fields?: Record<string, unknown> } {
+  if (hintsOf(thrown)?.withoutCause) return {}
+  const isOurs = isErrand(thrown) || isFailure(thrown)
+  const kept: Array<[string, unknown]> = []
+  let left: number = errorBounds.fields
+  // The code of a DOMException is not its own.
+  for (const key of new Set(['code', ...(attempt(() => Object.keys(thrown as object)) ?? [])])) {
+    if (knownFields.has(key) || (isOurs && key === 'code')) continue
+    const value = property(thrown, key)
+    if (value === undefined || typeof value === 'function' || typeof value === 'symbol') continue
+    const image = boundedJson(value, left)
+    if (isTruncated(image) || lossIn(value, 'lost') !== undefined) continue
+    left -= JSON.stringify([key, image]).length
+    if (left < 0) break
+    kept.push([storableText(key), image])
+  }
+  return kept.length === 0 ? {} : { fields: Object.fromEntries(kept) }
+}
+
+function isTruncated(image: unknown): boolean {
+  return typeof image === 'object' && image !== null && (image as { truncated?: unknown }).truncated === true
 }
 
 /** Network errors of Node carry their information in the errors of an AggregateError, which may itself be a cause. */
@@ -213,7 +208,7 @@ function aggregated(thrown: unknown): { errors: StoredCause[] } | undefined {
   return {
     errors: listed.map((error) => {
       const bounds = { message: errorBounds.causeMessage, causes: 0, seen: new Set() }
-      const { stack: _stack, ...brief } = causeOf(error, bounds)
+      const { stack: _stack, fields: _fields, thrown: _thrown, ...brief } = causeOf(error, bounds)
       return brief
     }),
   }
@@ -224,6 +219,7 @@ type Undetailed = Omit<StoredError, 'details' | 'final'>
 /** JSON may encode one character as six (`\u0001`), so bounds in characters do not bound the JSON text. */
 function fitted(error: Undetailed): Undetailed {
   const { cause, stack: _stack, ...bare } = error
+  const { fields: _fields, thrown: _thrown, ...fieldless } = bare
   const smaller: Array<() => Undetailed> = [
     () => error,
     () => (cause === undefined ? error : { ...error, cause: withoutStacks(cause) }),
@@ -232,12 +228,13 @@ function fitted(error: Undetailed): Undetailed {
       return causeless
     },
     () => bare,
+    () => fieldless,
   ]
   for (const shrink of smaller) {
     const smallerError = shrink()
     if (JSON.stringify(smallerError).length <= errorBounds.rest) return smallerError
   }
-  return { ...bare, message: clipped(bare.message, errorBounds.message / 2) }
+  return { ...fieldless, message: clipped(bare.message, errorBounds.message / 2) }
 }
 
 function withoutStacks({ stack: _stack, cause, ...rest }: StoredCause): StoredCause {

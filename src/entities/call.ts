@@ -27,8 +27,10 @@ export const callShape = once(() => ({
   onInterrupt: z.enum(onInterruptPolicies),
   /** Details that the call noted while in progress, such as a process group; null for none. */
   details: z.unknown(),
-  /** Null until completed. */
+  /** Null until completed, and if the result is lost. */
   result: z.unknown(),
+  /** Why the result of a completed call could not be recorded; null if it was. */
+  resultLost: z.string().nullable(),
   /** Null unless failed. */
   error: z.custom<StoredError>().nullable(),
   /** The messages to people about its beginning and its end; null for none. */

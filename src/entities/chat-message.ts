@@ -58,6 +58,8 @@ function resultOf({ asked, entry }: TakenStep['calls'][number]): ChatMessage {
 
 /** The result of a call as text for the model (conformance S1-011). */
 function resultText(entry: CallRecord | undefined): string {
+  if (entry?.status === 'completed' && entry.resultLost !== null)
+    return `Error: the call was made, but its result could not be recorded: ${entry.resultLost}. Do not repeat it unless that does no harm.`
   if (entry?.status === 'completed')
     return typeof entry.result === 'string' ? entry.result : JSON.stringify(entry.result)
   return `Error: ${entry?.error?.message ?? 'the call has no result'}`

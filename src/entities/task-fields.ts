@@ -2,6 +2,7 @@
 // that take it. Types, inputs of abilities, plans, flags and the tables of the documents derive from these definitions.
 import { z } from 'zod'
 import { once } from '../core/once.ts'
+import { anyObject } from '../core/parse.ts'
 import { abilityListSchema } from './ability-pattern.ts'
 import { maxObjectives } from './team.ts'
 
@@ -161,10 +162,10 @@ export const taskFields = {
     definesWork: true,
     flag: 'after',
   }),
-  metadata: field(() => z.record(z.string(), z.unknown()), {
+  metadata: field(anyObject, {
     meaning: 'Your own data, stored with the task as JSON.',
     by: ['create', 'update', 'plans', 'add', 'board'],
-    stored: { shows: () => z.record(z.string(), z.unknown()), first: () => ({}) },
+    stored: { shows: anyObject, first: () => ({}) },
   }),
   /** Only with an executor, like `timeoutMs`: without one it would have no effect and is refused. */
   retry: field(retryPolicySchema, {

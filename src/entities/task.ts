@@ -52,6 +52,8 @@ export interface TaskPolicy extends PolicyFields {
   principal?: string
   /** Set by a manual retry: new calls are made although recorded ones have not been replayed. */
   divergence?: 'allow'
+  /** Set by a manual retry: ids of completed calls that the task makes again. */
+  repeat?: readonly string[]
 }
 
 /**

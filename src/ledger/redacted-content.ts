@@ -97,6 +97,7 @@ export const contentOfTables = {
   call: {
     // By the kind of the entry: `contentOfCalls`.
     ...noneOf('params result details'),
+    resultLost: text,
     error,
     // From keys, and from params that are already redacted.
     ident: none,

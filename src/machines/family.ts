@@ -1,8 +1,9 @@
 // The effects of a settled task on its relatives, pure: whether its parent ends, whether a wait is over, whether it is retried.
 
 import { ErrandError, type StoredError } from '../core/errors.ts'
+import { restoredCause } from '../core/restored-error.ts'
 import { clipped } from '../core/storable-text.ts'
-import { errorBounds, restoredCause } from '../core/stored-error.ts'
+import { errorBounds } from '../core/stored-error.ts'
 import { failureSuffix, isSettled, type Outcome, type TaskRecord, titleOf } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import { isReleased } from './readiness.ts'

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
-import { parse, requireText } from '../core/parse.ts'
+import { parse, requireSpokenText } from '../core/parse.ts'
 import type { Task } from '../entities/task.ts'
 import { type AskBus, type AskModel, askModelOf, type ModelChoice } from './ask-model.ts'
 import { canDispatch, dispatchIntent, type Effect, reportRefusal } from './dispatch-intent.ts'
@@ -85,7 +85,7 @@ export function createHandler({ engine, bus, model }: HandlerParts): Handler {
 }
 
 function requireMessage(message: string): string {
-  const text = requireText(message, 'the message')
+  const text = requireSpokenText(message, 'the message')
   if (text.trim() === '')
     throw new ErrandError('INVALID_INPUT', 'The message is empty. Pass text with at least one visible character.', {})
   return text

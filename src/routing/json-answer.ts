@@ -4,8 +4,7 @@ import { jsonObject, toJson } from '../core/json.ts'
 
 /**
  * The JSON object of an answer: the whole text, else the one fence that holds an object, else the text between the
- * first `{` and the last `}`. Null for anything else: several objects, lists, and objects with keys that could reach a
- * prototype.
+ * first `{` and the last `}`. Null for anything else: several objects, lists, and objects that no ledger would store.
  */
 export function jsonObjectIn(answer: string): Record<string, unknown> | null {
   if (!answer.includes('{')) return null

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { AnswerSchema } from '../api/executor.ts'
 import { ErrandError } from '../core/errors.ts'
-import { issuesIn, issueText, safeParse, sentenceOf } from '../core/parse.ts'
+import { issuesIn, issueText, requireSync, safeParse, sentenceOf } from '../core/parse.ts'
 import { nextTurn } from '../core/turns.ts'
 import { maxSearchMs, withinTime } from '../core/within-time.ts'
 import type { CallRecord } from '../entities/call.ts'
@@ -15,8 +15,10 @@ import { requireFinite } from './finite-schema.ts'
  */
 export function toAnswerSchema(schema: AnswerSchema | null | undefined): unknown {
   if (schema === null || schema === undefined) return null
+  if (schema instanceof z.ZodType) requireSync(schema, 'The schema of a question')
   try {
-    const stored = schema instanceof z.ZodType ? z.toJSONSchema(schema, { io: 'input' }) : schema
+    const stored =
+      schema instanceof z.ZodType ? z.toJSONSchema(schema, { io: 'input', override: withoutDefault }) : schema
     requireFinite(stored)
     if (stored === schema) z.fromJSONSchema(schema as never)
     return stored
@@ -29,6 +31,11 @@ export function toAnswerSchema(schema: AnswerSchema | null | undefined): unknown
       error,
     )
   }
+}
+
+/** A default may be drawn anew in each run, and the schema is part of the question's identity. */
+function withoutDefault({ jsonSchema }: { jsonSchema: { default?: unknown } }): void {
+  delete jsonSchema.default
 }
 
 /** Refuses a step before it has written: a match must be made first. `matchingOutside` makes it and runs the step again. */

@@ -35,7 +35,7 @@ export function* endEntry(tx: Tx, task: TaskRecord, outcome: CallRecord, ctx: St
 export function callEvent(
   ctx: StepContext,
   task: EventTask,
-  call: Pick<NewCall, 'id' | 'name' | 'status' | 'params' | 'result' | 'error' | 'run'>,
+  call: Pick<NewCall, 'id' | 'name' | 'status' | 'params' | 'result' | 'resultLost' | 'error' | 'run'>,
 ): NewEvent {
   const { id: callId, name: tool, params: args, run } = call
   if (call.status === 'completed' || call.status === 'failed') return outcomeEvent(ctx, task, call)
@@ -46,10 +46,17 @@ export function callEvent(
 export function outcomeEvent(
   ctx: StepContext,
   task: EventTask,
-  { id: callId, name: tool, status, result, error }: Pick<NewCall, 'id' | 'name' | 'status' | 'result' | 'error'>,
+  {
+    id: callId,
+    name: tool,
+    status,
+    result,
+    resultLost,
+    error,
+  }: Pick<NewCall, 'id' | 'name' | 'status' | 'result' | 'resultLost' | 'error'>,
 ): NewEvent {
   return status === 'completed'
-    ? eventOf(ctx, 'call.completed', task, { callId, tool, result })
+    ? eventOf(ctx, 'call.completed', task, { callId, tool, result, ...(resultLost === null ? {} : { resultLost }) })
     : eventOf(ctx, 'call.failed', task, { callId, tool, error })
 }
 

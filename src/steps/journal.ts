@@ -123,7 +123,7 @@ export function noteEntry(ref: RunRef, callId: string, details: unknown, ctx: St
   })
 }
 
-export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: StoredError }
+export type EntryOutcome = { ok: true; result: unknown; resultLost: string | null } | { ok: false; error: StoredError }
 
 /**
  * Records the outcome of an entry. A call may end while its run is ending, and its result is kept. May be repeated with the same time when
@@ -150,7 +150,9 @@ interface FinishRequest {
 
 function* decideFinish(tx: Tx, { ref, callId, name, outcome, ctx, announced }: FinishRequest): Op<void> {
   const status: CallStatus = outcome.ok ? 'completed' : 'failed'
-  const came = outcome.ok ? { result: outcome.result, error: null } : { result: null, error: outcome.error }
+  const came = outcome.ok
+    ? { result: outcome.result, resultLost: outcome.resultLost, error: null }
+    : { result: null, resultLost: null, error: outcome.error }
   // Nearly every call ends in its live run, without a line about its start: neither its row nor that of its task is read.
   const live = announced ? undefined : yield* tx.call.liveTask(ref.taskId, ref.run)
   if (live !== undefined) {

@@ -33,8 +33,8 @@ export interface Observed extends Pick<ObservationRecord, 'id' | 'type' | 'conte
 }
 
 /** The observation of an ended call; the same whenever it is made. */
-export function callObserved({ id, name, params, result, error }: CallRecord): Observed {
-  const what = error === null ? textOf(result) : error.message
+export function callObserved({ id, name, params, result, resultLost, error }: CallRecord): Observed {
+  const what = error === null ? (resultLost ?? textOf(result)) : error.message
   return toolObserved(id, `${name} ${textOf(params)}`, what, error !== null)
 }
 

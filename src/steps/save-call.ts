@@ -103,6 +103,7 @@ function pathTo(from: CallStatus, to: CallStatus): CallStatus[] | undefined {
 function rowOf({ call, at }: SaveCallRequest): NewCall {
   return {
     ...call,
+    resultLost: null,
     run: noRun,
     attempt: 0,
     kind: 'call',

@@ -48,7 +48,8 @@ export function* announceEnd(tx: Tx, task: EventTask, call: CallRecord, ctx: Ste
   return yield* announce(tx, task, lineId(call.id, 'end'), endOf(call, crashed), ctx)
 }
 
-function endOf({ name, error }: CallRecord, crashed: boolean): string {
+function endOf({ name, error, resultLost }: CallRecord, crashed: boolean): string {
+  if (resultLost !== null) return `✓ ${name} completed, but its result could not be recorded: ${resultLost}`
   if (error === null) return `✓ ${name} completed`
   return crashed ? `✗ ${name} failed due to process crash` : `✗ ${name} failed: ${error.message}`
 }

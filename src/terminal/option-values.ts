@@ -1,5 +1,6 @@
 // Parses the values of options: durations and times (`--lease 5m`, `--deadline 2030-01-31T08:00:00Z`), and JSON.
 import { durationForms, parseDuration } from '../core/duration.ts'
+import { parseJson } from '../core/json-text.ts'
 import { messageOf } from '../core/stored-error.ts'
 import { misuse } from './arguments.ts'
 
@@ -29,7 +30,7 @@ function isBareNumber(text: string): boolean {
 /** Returns any JSON value. @throws ErrandError INVALID_INPUT with the example. */
 export function jsonOption(option: string, text: string, example: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch (error) {
     throw misuse(`--${option} takes JSON, like '${example}': ${messageOf(error)}.`, { option, value: text })
   }

@@ -87,6 +87,7 @@ export function callRow(call: Partial<NewCall> & { id: string; taskId: string })
     parentId: null,
     details: null,
     result: null,
+    resultLost: null,
     error: null,
     startMessageId: null,
     endMessageId: null,

@@ -1,5 +1,7 @@
 // Reads the JSON body of a request within limits: on bytes, nesting and keys per object.
+import { ErrandError } from '../core/errors.ts'
 import { maxJsonDepth } from '../core/json.ts'
+import { parseJson } from '../core/json-text.ts'
 import { bodyTaken, type ServedRequest } from './served-request.ts'
 
 /** Default limit for the size of a body, in bytes. */
@@ -21,9 +23,12 @@ export async function readJsonBody(
   if (typeof read !== 'string') return read
   let json: unknown
   try {
-    json = JSON.parse(read)
-  } catch {
-    return { refused: 400, why: 'The body is not valid JSON.' }
+    json = parseJson(read)
+  } catch (error) {
+    const why = ErrandError.isInstance(error)
+      ? `The body is not accepted: ${error.message}.`
+      : 'The body is not valid JSON.'
+    return { refused: 400, why }
   }
   const why = refusedShape(json)
   return why === undefined ? { json } : { refused: 400, why }

@@ -260,7 +260,7 @@ describe('a failed tool call', () => {
   it.each([
     ['{"a":"\\u0000"}', 'NUL'],
     ['{"a":"\\ud83d"}', 'surrogate'],
-    ['{"__proto__":{"admin":true}}', '__proto__'],
+    ['{"count":12345678901234567890}', 'cannot be stored exactly'],
     [`{"a":${'['.repeat(70)}${']'.repeat(70)}}`, 'nested'],
   ])(
     'S0-073 a failed tool call with arguments that no ledger stores is returned with the reason, without calling the ability: %s',
@@ -354,14 +354,18 @@ describe('a failed tool call', () => {
     expect(await callsOf(engine, task)).toEqual(['test:slow failed TIMEOUT'])
   })
 
-  it('a failed tool call fails when its result is not JSON', async () => {
+  it('a tool call whose result is not JSON is completed, and the model reads that the result is lost', async () => {
     const circular: Record<string, unknown> = {}
     circular['self'] = circular
     const model = createScriptedModel([{ tools: [{ name: 'test_odd' }] }, { text: 'Odd' }])
     const engine = await openEngine({ model, abilities: [tool('test:odd', () => circular)] })
     const task = await engine.create({ goal: 'Try' })
     expect(await engine.result(task)).toBe('Odd')
-    expect((await engine.calls(task))[0]).toMatchObject({ status: 'failed' })
+    expect((await engine.calls(task))[0]).toMatchObject({
+      status: 'completed',
+      result: null,
+      resultLost: expect.stringContaining('circular'),
+    })
   })
 
   it('a tool call without a result is completed, and the model reads so', async () => {

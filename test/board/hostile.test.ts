@@ -41,7 +41,7 @@ describe('A subject', () => {
 })
 
 describe('Metadata', () => {
-  it('S4-037 metadata is merged key by key, null removes a key, and no key reaches a prototype', async () => {
+  it('S4-037 metadata is merged key by key, null removes a key, and no key reaches a prototype: each is an own key', async () => {
     const { engine, ask, say } = await openBoard()
     await ask('task_create', { subject: 'a', metadata: { kept: 1, gone: [1], toString: 'y' } })
     const update = (metadata: unknown) => ask('task_update', { task_id: 1, metadata })
@@ -53,9 +53,9 @@ describe('Metadata', () => {
       metadata: { hasOwnProperty: 'mine', kept: 1 },
     })
     for (const key of ['__proto__', 'constructor', 'prototype']) {
-      const evil = JSON.parse(`{"${key}": {"polluted": true}, "a": 1}`) as Record<string, unknown>
-      expect(await say('task_update', { task_id: 1, metadata: evil })).toMatch(new RegExp(`^Error: .*${key}`))
-      expect(await say('task_create', { subject: 'b', metadata: evil })).toMatch(new RegExp(`^Error: .*${key}`))
+      const odd = JSON.parse(`{"${key}": {"polluted": true}}`) as Record<string, unknown>
+      await ask('task_update', { task_id: 1, metadata: odd })
+      expect(Object.entries((await taskOf(engine, 1)).metadata)).toContainEqual([key, { polluted: true }])
     }
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
     expect(await say('task_update', JSON.parse('{"task_id": 1, "__proto__": {"status": "completed"}}'))).toMatch(

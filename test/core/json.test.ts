@@ -16,6 +16,8 @@ describe('X-037 toJson stores unchanged:', () => {
     ['brackets in text, which nest nothing', '[{'.repeat(200)],
     ['keys that only resemble a prototype', { proto: 1, Constructor: 2, 'a.__proto__': 3 }],
     ['the word as a value', { key: '__proto__' }],
+    ['keys that prototypes have too', [keyed('constructor'), keyed('prototype')]],
+    ['a key __proto__ of its own', keyed('__proto__')],
     ['a long list', Array.from({ length: 10_000 }, (_, n) => n)],
   ])('toJson stores %s unchanged', (_title, value) => {
     expect(fromJson(toJson(value, 'the value'))).toEqual(value)
@@ -31,9 +33,6 @@ describe('X-037 toJson refuses and names:', () => {
     ['half a pair, first', 'a\ud800', /surrogate/],
     ['half a pair, second', ['\udfff'], /surrogate/],
     ['half a pair in a key', { '\ud83d': 1 }, /surrogate/],
-    ['a prototype key', keyed('__proto__'), /"__proto__"/],
-    ['a constructor key', keyed('constructor'), /"constructor"/],
-    ['a prototype key of a class', keyed('prototype'), /"prototype"/],
     ['one level too many', nested(maxJsonDepth + 1), /deeper than 64/],
     ['a hundred thousand levels', nested(100_000), /./],
     ['too long a text', 'x'.repeat(maxJsonLength), /at most/],

@@ -102,13 +102,22 @@ describe('toStoredError', () => {
         message: 'between',
         name: 'RangeError',
         stack: expect.stringContaining('stored-error.test.ts'),
-        cause: { message: 'connect ECONNREFUSED', name: 'Error', code: 'ECONNREFUSED', stack: expect.any(String) },
+        cause: {
+          message: 'connect ECONNREFUSED',
+          name: 'Error',
+          code: 'ECONNREFUSED',
+          fields: { code: 'ECONNREFUSED' },
+          stack: expect.any(String),
+        },
       },
     })
   })
 
   it('toStoredError keeps a cause that is not an error, and the errors of an aggregate cause', () => {
-    expect(toStoredError(new Error('a', { cause: 'just words' })).cause).toEqual({ message: 'just words' })
+    expect(toStoredError(new Error('a', { cause: 'just words' })).cause).toEqual({
+      message: 'just words',
+      thrown: { value: 'just words' },
+    })
     expect(toStoredError(new Error('a', { cause: new AggregateError([new Error('one')]) })).cause).toMatchObject({
       name: 'AggregateError',
       details: { errors: [{ name: 'Error', message: 'one' }] },

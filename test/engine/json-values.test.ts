@@ -142,7 +142,7 @@ describe('a result', () => {
         error: expect.objectContaining({
           code: 'INVALID_RESULT',
           message: expect.stringContaining(
-            'because JSON cannot carry it: result.files.0.index was an instance of Map.',
+            'because the ledger cannot carry it: result.files.0.index was an instance of Map.',
           ),
           details: { what: 'the result', paths: ['result.files.0.index'] },
         }),

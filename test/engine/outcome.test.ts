@@ -82,16 +82,16 @@ describe('engine.result', () => {
       executors: {
         right: defineExecutor({ result, run: () => ({ count: 1 }) }),
         wrong: defineExecutor({ result, retry: { maxAttempts: 3 }, run: () => ({ count: 'one' }) as never }),
-        big: () => 1n,
+        odd: () => () => 1,
       },
     })
     expect(await engine.result(await engine.create({ executor: 'right' }))).toEqual({ count: 1, note: 'none' })
     const wrong = await engine.create({ executor: 'wrong' })
     expect(await engine.settled(wrong)).toMatchObject({ status: 'failed', error: { code: 'INVALID_RESULT' } })
     expect((await engine.get(wrong))?.attempt).toBe(1)
-    expect(await engine.settled(await engine.create({ executor: 'big' }))).toMatchObject({
+    expect(await engine.settled(await engine.create({ executor: 'odd' }))).toMatchObject({
       status: 'failed',
-      error: { code: 'INVALID_INPUT' },
+      error: { code: 'INVALID_RESULT' },
     })
   })
 

@@ -130,9 +130,13 @@ describe('the option redact', () => {
     const refusal = await refusalOf(engine.create({ executor: 'work', input: { key: 'canary' } }), 'REDACT_FAILED')
     expect(refusal.details).toEqual({ path: ['task', 'input', 'key'] })
     expect((await engine.list()).total).toBe(0)
-    for (const executor of ['work', 'call']) {
+    // The call has been made: its result is lost, and it is not made again.
+    for (const [executor, code] of [
+      ['work', 'REDACT_FAILED'],
+      ['call', 'INVALID_RESULT'],
+    ] as const) {
       const task = await engine.create({ executor })
-      expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'REDACT_FAILED' } })
+      expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code } })
     }
     await refusalOf(engine.cancel(await engine.create({ name: 'a', role: 'r' }), 'canary'), 'REDACT_FAILED')
     await engine.close()
@@ -167,7 +171,7 @@ describe('the option redact', () => {
     expect(run).toMatchObject({ status: 'closed', outcome: 'failed' })
   })
 
-  it('V-10 redact records a call as failed when an event with its result cannot be redacted', async () => {
+  it('V-10 redact records a call without its result when an event with it cannot be redacted', async () => {
     const work = (_task: ExecutorTask, run: Run) =>
       run.call('look', () => 'canary').catch((error: { code?: string }) => error.code)
     const engine = (await openEngine({
@@ -179,8 +183,10 @@ describe('the option redact', () => {
       },
     })) as unknown as Engine
     const task = await engine.create({ executor: 'work' })
-    expect(await engine.result(task)).toBe('REDACT_FAILED')
-    expect(await engine.calls(task)).toMatchObject([{ status: 'failed', error: { code: 'REDACT_FAILED' } }])
+    expect(await engine.result(task)).toBe('INVALID_RESULT')
+    expect(await engine.calls(task)).toMatchObject([
+      { status: 'completed', result: null, resultLost: expect.stringContaining('`redact`') },
+    ])
   })
 
   it('V-10 the option redact does not redact who may answer a question and who did', async () => {

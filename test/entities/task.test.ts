@@ -83,6 +83,7 @@ const call: CallRecord = {
   result: null,
   error: null,
   startMessageId: null,
+  resultLost: null,
   endMessageId: null,
   dueAt: null,
   createdAt: 1,

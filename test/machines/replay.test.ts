@@ -59,7 +59,7 @@ describe('A wait that a failed task ended', () => {
 })
 
 describe('replayedError', () => {
-  const thrown = (error: StoredError) => replayedError({ id: 'call-a', name: 'fetch', error } as CallRecord)
+  const thrown = (error: StoredError): unknown => replayedError({ id: 'call-a', name: 'fetch', error } as CallRecord)
 
   it('replayedError keeps a final failure final', () => {
     const error = thrown({ code: 'NO_MONEY', message: 'broke', details: { balance: 0 }, final: true })
@@ -70,21 +70,35 @@ describe('replayedError', () => {
   it('replayedError says what to do about an interrupted call', () => {
     const error = thrown({ code: 'CALL_INTERRUPTED', message: 'Process crashed during execution' })
     expect(ErrandError.isInstance(error) && error.code).toBe('CALL_INTERRUPTED')
-    expect(error.message).toContain("onInterrupt: 'rerun'")
+    expect((error as Error).message).toContain("onInterrupt: 'rerun'")
   })
 
-  it('replayedError keeps TIMEOUT, and uses CALL_FAILED for an error without a code', () => {
-    expect(thrown({ code: 'TIMEOUT', message: 'late' })).toMatchObject({ code: 'TIMEOUT', message: 'late' })
-    const error = { code: 'CALL_FAILED', message: 'broke' }
-    expect(thrown(error)).toMatchObject({
-      code: 'CALL_FAILED',
-      message: 'broke',
-      details: { callId: 'call-a', call: 'fetch', error },
+  it('replayedError restores an error that the engine recorded, and the class, code and fields of any other', () => {
+    const late = thrown({ code: 'TIMEOUT', message: 'late', details: { timeoutMs: 7 } })
+    expect(ErrandError.isInstance(late) && late).toMatchObject({
+      code: 'TIMEOUT',
+      message: 'late',
+      details: { timeoutMs: 7 },
+    })
+    const error = thrown({ code: 'CALL_FAILED', message: 'broke', name: 'HttpError', fields: { status: 404 } })
+    expect(error).toMatchObject({ name: 'HttpError', message: 'broke', status: 404 })
+    expect(error).not.toHaveProperty('code')
+    expect(thrown({ code: 'CALL_FAILED', message: 'no', name: 'TypeError' })).toBeInstanceOf(TypeError)
+    expect(thrown({ code: 'CALL_FAILED', message: 'text', thrown: { value: 'text' } })).toBe('text')
+  })
+
+  it('replayedError of a call whose result is lost says that it was made, and is final', () => {
+    const lost = replayedError({ id: 'call-a', name: 'pay', status: 'completed', resultLost: 'too long' } as CallRecord)
+    expect(lost).toBeInstanceOf(Failure)
+    expect(lost).toMatchObject({
+      code: 'INVALID_RESULT',
+      retry: false,
+      details: { callId: 'call-a', reason: 'too long' },
     })
   })
 
-  it('replayedError keeps the code of the thrown error', () => {
-    const error = thrown({ code: 'NO_MONEY', message: 'broke', details: { balance: 0 } })
+  it('replayedError keeps the code of a thrown failure', () => {
+    const error = thrown({ code: 'NO_MONEY', message: 'broke', brand: 'Failure', details: { balance: 0 } })
     expect(error).toBeInstanceOf(Failure)
     expect(error).toMatchObject({ code: 'NO_MONEY', message: 'broke', retry: true, details: { balance: 0 } })
   })

@@ -20,6 +20,7 @@ function callOf(given: Partial<Call> & { id: string }): Call {
     result: null,
     error: null,
     startMessageId: null,
+    resultLost: null,
     endMessageId: null,
     dueAt: null,
     createdAt: 0,

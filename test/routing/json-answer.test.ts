@@ -26,8 +26,6 @@ describe('jsonObjectIn', () => {
     ['no JSON', 'task-a, I think'],
     ['a broken object', '{"taskId": "task-a"'],
     ['nothing', ''],
-    ['a way to a prototype', '{"taskId":"task-a","__proto__":{"polluted":true}}'],
-    ['such a way further down', '{"details":{"constructor":{"prototype":{}}}}'],
     ['what no ledger takes', '{"taskId":"task-\\u0000"}'],
     ['bottomless nesting', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
   ])('jsonObjectIn returns null for %s', (_what, answer) => {

@@ -31,7 +31,7 @@ describe('a misbehaving executor that', () => {
     ['throws an error whose message throws', () => Promise.reject(new Unspeakable()), 'an object that has no text'],
     ['throws an error with no message', () => Promise.reject(new TypeError()), 'TypeError'],
     ['throws a NUL and half a surrogate', () => Promise.reject(new Error('\u0000\ud800')), undefined],
-    ['returns what has no JSON image', () => 10n, undefined],
+    ['returns what has no JSON image', () => () => 10, undefined],
     [
       'returns a circle',
       () => {

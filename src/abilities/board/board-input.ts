@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
+import { anyObject, spokenText } from '../../core/parse.ts'
 import { type BoardRef, boardRefSchema, boardStatuses, mainBoard } from '../../entities/board.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import { taskFields, wordSchema } from '../../entities/task-fields.ts'
@@ -33,7 +34,7 @@ export const workspaceSchema = once(() =>
 )
 
 export const resultSchema = once(() => z.json().optional())
-export const reasonSchema = once(() => z.string().trim().min(1).max(500).optional())
+export const reasonSchema = once(() => spokenText().trim().min(1).max(500).optional())
 
 /** Identifies a task on a board. */
 export const oneTaskSchema = once(() => z.strictObject({ id: boardRefSchema, board: boardSchema }))
@@ -67,7 +68,7 @@ export const boardTaskSchema = once(() =>
     activeForm: z.string().optional(),
     workspace: z.string().optional(),
     priority: z.number(),
-    metadata: z.record(z.string(), z.unknown()),
+    metadata: anyObject(),
     role: z.string().optional(),
     tags: z.array(z.string()),
     parent: boardRefSchema.optional(),

@@ -8,6 +8,7 @@ import { updateOnBoard } from '../../board/update-task.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import { mayAffect } from '../../bus/caller.ts'
 import { once } from '../../core/once.ts'
+import { anyJsonObject } from '../../core/parse.ts'
 import { boardRefSchema, boardStatuses, mainBoard } from '../../entities/board.ts'
 import { fieldsFor } from '../../entities/task-fields.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -40,7 +41,7 @@ const boardFields = once(() => {
       .describe('Shown while the task is in progress, for example "Writing tests".'),
     owner: z.string().trim().max(100).optional().describe('Reserves the task for this claimant; empty for any.'),
     priority,
-    metadata: z.record(z.string(), z.json()).optional(),
+    metadata: anyJsonObject().optional(),
     role,
     tags,
   }

@@ -3,12 +3,13 @@ import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { checkText } from '../../core/json.ts'
 import { once } from '../../core/once.ts'
+import { spokenText } from '../../core/parse.ts'
 import { saveMessage } from '../../steps/save-message.ts'
 import { requestedBy } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { taskIdSchema } from './task-input.ts'
 
-const taskNoteInput = once(() => z.strictObject({ taskId: taskIdSchema, text: z.string().min(1) }))
+const taskNoteInput = once(() => z.strictObject({ taskId: taskIdSchema, text: spokenText().min(1) }))
 
 const taskNoteOutput = once(() => z.object({ messageId: z.string() }))
 

@@ -5,11 +5,15 @@ import { taskChange } from './task-change.ts'
 
 export const taskRetry = taskChange({
   id: 'task:retry',
-  description: 'Starts a new attempt of a failed task. Completed calls are not repeated.',
+  description:
+    'Starts a new attempt of a failed task. Completed calls are not repeated, except those named in `repeat`.',
   input: () => ({
     divergence: retryOptionsSchema().shape.divergence.describe(
       'allow: the attempt may make new calls even if it does not repeat all completed ones.',
     ),
+    repeat: retryOptionsSchema().shape.repeat.describe(
+      'Ids of completed calls that the attempt makes again, for example because their results were lost.',
+    ),
   }),
-  step: ({ taskId, divergence }, ctx) => retry(taskId, ctx, divergence),
+  step: ({ taskId, divergence, repeat }, ctx) => retry(taskId, ctx, { divergence, repeat }),
 })

@@ -1,7 +1,7 @@
 // task:send: sends a message of the user to a task, which reads it and continues.
 import { z } from 'zod'
 import { sendOptionsSchema } from '../../api/options.ts'
-import { requireText } from '../../core/parse.ts'
+import { requireText, spokenText } from '../../core/parse.ts'
 import { send } from '../../steps/send.ts'
 import { taskChange } from './task-change.ts'
 
@@ -12,7 +12,7 @@ export const taskSend = taskChange({
   id: 'task:send',
   description: 'Sends a message of the user to a task, which reads it and continues.',
   input: () => ({
-    message: z.string().min(1),
+    message: spokenText().min(1),
     delivery: sendFields().delivery.describe(
       'When the task reads the message. `steer` (default): before its next step; `followup`: before it ends; `abort`: the task is paused at once.',
     ),

@@ -16,6 +16,9 @@ export const storedErrorSchema = once(() =>
 export const thrownErrorSchema = once(() =>
   storedErrorSchema().extend({
     name: z.string().optional(),
+    brand: z.enum(['ErrandError', 'Failure']).optional(),
+    fields: z.record(z.string(), z.unknown()).optional(),
+    thrown: z.object({ value: z.unknown().optional() }).optional(),
     stack: z.string().optional(),
     cause: z.unknown().optional(),
   }),

@@ -1,6 +1,6 @@
 // Parses the keys of a file that the board can store. Ids may be numbers or text; null counts as absent.
 import { z } from 'zod'
-import { parse } from '../../core/parse.ts'
+import { anyJsonObject, parse } from '../../core/parse.ts'
 import { type BoardRef, boardRefSchema, boardStatuses } from '../../entities/board.ts'
 import { taskFields } from '../../entities/task-fields.ts'
 import { numberOf } from '../task-ref.ts'
@@ -36,7 +36,7 @@ const seven = {
 const further = {
   activeForm: z.string().max(1_000),
   priority: priority.schema,
-  metadata: z.record(z.string(), z.json()),
+  metadata: anyJsonObject(),
   role: role.schema,
   tags: tags.schema,
   parent: reference,

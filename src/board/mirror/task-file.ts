@@ -1,6 +1,7 @@
 // Task files: their names, and the conversion between text and a checked JSON object. What the keys mean is judged elsewhere.
 import { ErrandError } from '../../core/errors.ts'
 import { canonicalJson, toJson } from '../../core/json.ts'
+import { parseJson } from '../../core/json-text.ts'
 import { jsonText } from '../task-json.ts'
 
 // Only names of exactly this form are read or written: no path, no other extension.
@@ -41,8 +42,8 @@ export interface ReadableFile {
 
 /**
  * Parses a task file.
- * @throws ErrandError INVALID_INPUT for a text that is not a JSON object, that the ledger cannot store exactly (NUL, prototype keys, too
- *   deep, numbers that lose digits), or whose id is not the number in the file name.
+ * @throws ErrandError INVALID_INPUT for a text that is not a JSON object, that the ledger cannot store exactly (NUL, too deep,
+ *   numbers that lose digits), or whose id is not the number in the file name.
  */
 export function readTaskFile(text: string, number: number): ReadableFile {
   const value = parseObject(text)
@@ -57,21 +58,13 @@ export function readTaskFile(text: string, number: number): ReadableFile {
 function parseObject(text: string): FileValue {
   let value: unknown
   try {
-    value = JSON.parse(text.replace(/^\uFEFF/, ''), exactNumber)
+    value = parseJson(text.replace(/^\uFEFF/, ''))
   } catch (error) {
     if (ErrandError.isInstance(error)) throw error
     throw unreadable(`it is not JSON (${error instanceof Error ? error.message : String(error)})`)
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as FileValue
   throw unreadable('it is not a JSON object')
-}
-
-/** Refuses integers that JavaScript would round, because their digits would be lost; accepts those that JavaScript itself writes. */
-function exactNumber(_key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
-  if (typeof value !== 'number') return value
-  const isRounded = /^-?\d+$/.test(source) && String(value) !== source && BigInt(source) !== BigInt(value)
-  if (Number.isFinite(value) && !isRounded) return value
-  throw unreadable(`it has a number that cannot be stored exactly (${source.slice(0, 40)}); write it as text`)
 }
 
 function unreadable(why: string): ErrandError {

@@ -1,6 +1,7 @@
 // The arguments of a call as the model wrote them: text that should be a JSON object, and may be anything.
 import { ErrandError } from '../../core/errors.ts'
-import { fromJson, jsonObject, toJson } from '../../core/json.ts'
+import { fromJson, toJson } from '../../core/json.ts'
+import { parseJson } from '../../core/json-text.ts'
 import { storableText } from '../../core/storable-text.ts'
 
 export type CallArguments = { given: Record<string, unknown> } | { refusal: ErrandError }
@@ -11,15 +12,20 @@ export type CallArguments = { given: Record<string, unknown> } | { refusal: Erra
  */
 export function readArguments(text: string): CallArguments {
   if (text.trim() === '') return { given: {} }
-  const value = jsonObject(text)
-  if (value === undefined) {
-    return { refusal: refused('The arguments are not a JSON object. Call the tool again with valid JSON.', text) }
-  }
   try {
-    return { given: fromJson(toJson(value, 'the arguments')) }
+    const value = parseJson(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return { given: fromJson(toJson(value, 'the arguments')) }
+    }
   } catch (error) {
-    return { refusal: refused(`${(error as Error).message} Call the tool again without it.`, text) }
+    if (ErrandError.isInstance(error)) {
+      const why = error.message.startsWith('Cannot store')
+        ? error.message
+        : `Cannot store the arguments: ${error.message}.`
+      return { refusal: refused(`${why} Call the tool again without it.`, text) }
+    }
   }
+  return { refusal: refused('The arguments are not a JSON object. Call the tool again with valid JSON.', text) }
 }
 
 /**

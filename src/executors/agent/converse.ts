@@ -5,6 +5,7 @@ import type { AgentRun } from '../../agent-run.ts'
 import type { ExecutorTask, Run } from '../../api/executor.ts'
 import type { ParsedAgentOptions } from '../../api/options.ts'
 import { Failure } from '../../core/errors.ts'
+import { parseJson } from '../../core/json-text.ts'
 import { issuesIn, issueText, safeParse, sentenceOf } from '../../core/parse.ts'
 import type { Conversation, TakenStep } from '../../entities/conversation.ts'
 import type { MessageRecord } from '../../entities/message.ts'
@@ -96,7 +97,7 @@ function judgeAnswer(content: string, schema: ZodType | undefined): AnswerVerdic
 
 function readJson(text: string): { json: unknown } | undefined {
   try {
-    return { json: JSON.parse(text) as unknown }
+    return { json: parseJson(text) }
   } catch {
     return undefined
   }

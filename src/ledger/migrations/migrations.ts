@@ -19,6 +19,7 @@ import { madeBelow } from './0012-made-below.ts'
 import { claimableByAssignment } from './0013-claimable-by-assignment.ts'
 import { purging } from './0014-purging.ts'
 import { indexesByUse } from './0015-indexes-by-use.ts'
+import { lostResults } from './0016-lost-results.ts'
 import type { Migration, Spelling } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -37,6 +38,7 @@ export const migrations: readonly Migration[] = [
   claimableByAssignment,
   purging,
   indexesByUse,
+  lostResults,
 ]
 
 export const ledgerVersion = migrations.length

@@ -17,6 +17,7 @@ const outcomeFields = {
   status: plain,
   details: json,
   result: json,
+  resultLost: plain,
   error: jsonOrNull,
   startMessageId: plain,
   endMessageId: plain,
@@ -147,7 +148,7 @@ function liveStatements({ prepareText }: StatementCompiler) {
   )
   const updateEnded = prepareText(
     (hole) => sql`update call
-      set status = ${hole('status')}, result = ${hole('result', json.write)}, error = ${hole('error', jsonOrNull.write)},
+      set status = ${hole('status')}, result = ${hole('result', json.write)}, result_lost = ${hole('resultLost')}, error = ${hole('error', jsonOrNull.write)},
         updated_at = ${hole('updatedAt')}
       where id = ${hole('id')} and task_id = ${hole('taskId')} and kind = 'call' and status = 'in_progress'
         and start_message_id is null`,

@@ -3,6 +3,7 @@ import { inspect } from 'node:util'
 import type { Ability } from '../../bus/ability.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../../core/errors.ts'
+import { parseJson } from '../../core/json-text.ts'
 import { messageOf } from '../../core/stored-error.ts'
 import { misuse } from '../../terminal/arguments.ts'
 import { firstLine } from '../../terminal/terminal-text.ts'
@@ -77,7 +78,7 @@ function findAbility({ engine }: Session, abilityId: string): Ability {
 
 function readInput(json: string): unknown {
   try {
-    return JSON.parse(json)
+    return parseJson(json)
   } catch (error) {
     throw misuse(`The input of an ability is JSON, like {"taskId": "task-…"}: ${messageOf(error)}.`)
   }

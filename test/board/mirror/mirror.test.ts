@@ -504,7 +504,7 @@ describe('What is not a task file', () => {
     rmSync(world.at(5))
     mkdirSync(world.at(5))
     world.write(6, `{"subject": "${'x'.repeat(1_100_000)}"}`)
-    world.write(7, '{"id": 7, "subject": "a", "__proto__": {"polluted": true}}')
+    world.write(7, '{"id": 7, "subject": "a", "big": 12345678901234567890}')
     writeFileSync(world.at(8), Buffer.from([0x7b, 0xff, 0xfe, 0x7d]))
     linkSync(world.at(9), join(createFolder(), 'second-name'))
     world.write('task_0.json', '{}')

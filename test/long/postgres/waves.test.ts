@@ -277,7 +277,7 @@ const makers: Record<string, (place: Place) => Step | Promise<Step>> = {
     finishEntry(
       { taskId: run, run: 1 },
       { id: flag ? `call-${run}` : `new-${Math.max(0, at - 1)}`, name: 'fetch' },
-      { ok: true, result: at },
+      { ok: true, result: at, resultLost: null },
       ctx,
     ),
   'append message': ({ run, at }) =>

@@ -129,12 +129,12 @@ it('the HTTP request guard stops reading a body at its size limit', async () => 
   expect(given).toBeLessThan(2 * 1024 * 1024)
 })
 
-it('X-037 the HTTP request guard refuses keys that reach a prototype, NUL and lone surrogates anywhere in a body', async () => {
+it('X-037 the HTTP request guard refuses unknown keys, NUL, lone surrogates and integers that lose digits anywhere in a body', async () => {
   const { ask, engine } = await openWorld()
   const code = async (method: string, path: string, body?: string) => problemIn(await ask(method, path, body)).code
   for (const body of [
     '{"__proto__":{"x":1},"name":"a"}',
-    '{"name":"a","metadata":{"constructor":1}}',
+    '{"name":"a","metadata":{"n":9007199254740993}}',
     '{"name":"a\\u0000"}',
     '{"name":"\\ud800"}',
   ]) {

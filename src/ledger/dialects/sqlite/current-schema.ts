@@ -1,7 +1,7 @@
 // The schema that the migrations make, written by "npm run schema" after each new one. A test compares it with them.
 
 /** The number of the migrations that make it. */
-export const schemaVersion = 15
+export const schemaVersion = 16
 
 /** The statements that make it in an empty database, with the rows that the migrations add. */
 export const currentSchema: readonly string[] = [
@@ -92,7 +92,7 @@ export const currentSchema: readonly string[] = [
   "CREATE TRIGGER consolidation_is_kept before delete on consolidation begin select raise(abort, 'a consolidation is never deleted'); end",
   "CREATE TRIGGER decision_is_immutable before update on decision begin select raise(abort, 'a decision never changes'); end",
   "CREATE TRIGGER decision_is_kept before delete on decision begin select raise(abort, 'a decision is never deleted'); end",
-  'CREATE TABLE "call" ("seq" integer primary key autoincrement, "id" text not null unique, "task_id" text not null references "task" ("id"), "run" integer not null, "attempt" integer not null, "kind" text not null check (kind in (\'call\', \'ask\', \'wait\', \'sleep\', \'spawn\', \'value\')), "name" text not null, "ident" text not null, "ordinal" integer not null, "params" text not null, "status" text not null check (status in (\'pending\', \'in_progress\', \'completed\', \'failed\')), "on_interrupt" text not null check (on_interrupt in (\'fail\', \'rerun\', \'ask\')), "details" text not null, "result" text not null, "error" text, "due_at" integer, "created_at" integer not null, "updated_at" integer not null, "start_message_id" text, "end_message_id" text, "parent_id" text, constraint "call_failed_has_error" check ((error is not null) = (status = \'failed\')), constraint "call_due_is_open" check (due_at is null or status in (\'pending\', \'in_progress\'))) strict',
+  'CREATE TABLE "call" ("seq" integer primary key autoincrement, "id" text not null unique, "task_id" text not null references "task" ("id"), "run" integer not null, "attempt" integer not null, "kind" text not null check (kind in (\'call\', \'ask\', \'wait\', \'sleep\', \'spawn\', \'value\')), "name" text not null, "ident" text not null, "ordinal" integer not null, "params" text not null, "status" text not null check (status in (\'pending\', \'in_progress\', \'completed\', \'failed\')), "on_interrupt" text not null check (on_interrupt in (\'fail\', \'rerun\', \'ask\')), "details" text not null, "result" text not null, "error" text, "due_at" integer, "created_at" integer not null, "updated_at" integer not null, "start_message_id" text, "end_message_id" text, "parent_id" text, "result_lost" text, constraint "call_failed_has_error" check ((error is not null) = (status = \'failed\')), constraint "call_due_is_open" check (due_at is null or status in (\'pending\', \'in_progress\'))) strict',
   'CREATE INDEX "call_of_task" on "call" ("task_id", "seq")',
   'CREATE INDEX "call_open" on "call" ("task_id") where "status" in (\'pending\', \'in_progress\')',
   'CREATE INDEX "call_timer" on "call" ("due_at") where "due_at" is not null',
@@ -109,4 +109,4 @@ export const currentSchema: readonly string[] = [
 ]
 
 /** The digest by which a ledger file with this schema is recognized. */
-export const currentSchemaDigest = '7260a7119fb736ab03bcd55ead67635e3a3ace5bf8648246716e9dfc6ed0963a'
+export const currentSchemaDigest = 'df1f5fa71e9c862bde52a95f472a087bbdb80a60830ab39120c4f7a5b13d7b16'

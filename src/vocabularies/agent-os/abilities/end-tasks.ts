@@ -5,10 +5,11 @@ import { verbShape } from '../../../abilities/task/task-input.ts'
 import { defineAbility } from '../../../bus/ability.ts'
 import type { Caller } from '../../../bus/caller.ts'
 import { ErrandError } from '../../../core/errors.ts'
+import { spokenText } from '../../../core/parse.ts'
 import { loadTask } from '../../../steps/step-context.ts'
 import { processStatuses, processStatusOf } from '../views/status-mapping.ts'
 
-const reasonSchema = z.string().trim().min(1)
+const reasonSchema = spokenText().trim().min(1)
 const endingSchema = z.object({ success: z.boolean(), previousStatus: z.enum(processStatuses) })
 
 const ending = {

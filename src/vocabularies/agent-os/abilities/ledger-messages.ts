@@ -5,6 +5,7 @@ import { taskIdSchema } from '../../../abilities/task/task-input.ts'
 import { ledgerMessageSchema, toLedgerMessage } from '../../../abilities/views/message-view.ts'
 import { defineAbility } from '../../../bus/ability.ts'
 import { checkText } from '../../../core/json.ts'
+import { spokenText } from '../../../core/parse.ts'
 import { messageRoles } from '../../../entities/message.ts'
 import { matchingOutside } from '../../../steps/answer-schema.ts'
 import { saveMessage } from '../../../steps/save-message.ts'
@@ -39,7 +40,7 @@ const messageSchema = z.object({
   id: z.string().min(1).max(200).optional(),
   taskId: taskIdSchema,
   role: z.enum(messageRoles),
-  content: z.string(),
+  content: spokenText(),
   /** When the message was complete, in epoch milliseconds. Default: now. */
   timestamp: z.int().min(0).max(8.64e15).optional(),
 })

@@ -2,9 +2,9 @@
 import { APICallError, InvalidToolInputError, RetryError } from 'ai'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromImage, toImage } from '../../src/ai/json-image.ts'
 import { ErrandError } from '../../src/core/errors.ts'
 import { fromJson, toJson } from '../../src/core/json.ts'
+import { fromImage, toImage } from '../../src/core/json-image.ts'
 import { refusalOf } from '../engine/world.ts'
 
 /** Through the ledger and back. */

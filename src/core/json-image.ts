@@ -1,17 +1,15 @@
 // The image in which values of models and tools are stored. JSON has no bytes, dates, URLs or errors, and the ledger
-// stores no NUL, no lone surrogate and no prototype key; the AI SDK expects all of them back. Each is written as an
+// stores no NUL and no lone surrogate; the AI SDK expects all of them back. Each is written as an
 // object with one key that begins with `$`; everything else is its own image, so that people can read it.
-import { ErrandError, type ErrorCode } from '../core/errors.ts'
-import { maxJsonDepth } from '../core/json.ts'
+import { ErrandError, type ErrorCode } from './errors.ts'
+import { maxJsonDepth } from './json.ts'
 
 /** The only key of an object that encodes such a value. */
 type Tag = '$bytes' | '$date' | '$url' | '$error' | '$text' | '$number' | '$bigint' | '$undefined' | '$entries'
 
-const hostileKeys = new Set(['__proto__', 'constructor', 'prototype'])
-
 /**
- * The JSON image of a value: bytes (`Uint8Array`), `Date`, `URL`, `Error`, bigint, NaN, undefined, texts that no
- * database stores and keys that could reach a prototype are restored by `fromImage`. Other objects become what JSON
+ * The JSON image of a value: bytes (`Uint8Array`), `Date`, `URL`, `Error`, bigint, NaN, undefined, and texts and
+ * keys that no database stores are restored by `fromImage`. Other objects become what JSON
  * makes of them.
  * @throws ErrandError INVALID_INPUT for a value nested deeper than `maxDepth` (or circular); `what` names it.
  */
@@ -70,7 +68,7 @@ function objectImage(value: object, bounds: Bounds, depth: number): unknown {
 }
 
 function isPlainKey(key: string): boolean {
-  return !key.startsWith('$') && !hostileKeys.has(key) && key.isWellFormed() && !key.includes('\u0000')
+  return !key.startsWith('$') && key.isWellFormed() && !key.includes('\u0000')
 }
 
 function tagged(tag: Tag, image: unknown): Record<string, unknown> {
@@ -108,7 +106,6 @@ function fromTag(tag: Tag, image: unknown): unknown {
     case '$undefined':
       return undefined
     case '$entries':
-      // Defines own properties, even for the names of prototype keys: nothing reaches a prototype.
       return Object.fromEntries((image as Array<[unknown, unknown]>).map(([k, v]) => [fromImage(k), fromImage(v)]))
   }
 }
