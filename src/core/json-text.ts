@@ -25,6 +25,7 @@ function exactNumber(_key: string, value: unknown, { source = '' }: { source?: s
 
 /** Whether the number that JavaScript reads from its text has lost no digits of an integer, and is finite. */
 export function isExact(value: number, source: string): boolean {
-  const isRounded = /^[-+]?\d+$/.test(source) && String(value) !== source && BigInt(source) !== BigInt(value)
+  const isRounded =
+    /^[-+]?\d+$/.test(source) && String(value) !== source && BigInt(source.replace('+', '')) !== BigInt(value)
   return Number.isFinite(value) && !isRounded
 }

@@ -46,23 +46,23 @@ export function restoredCause(stored: StoredCause): Error {
   const options = cause === undefined ? undefined : { cause }
   const list = (stored.details as { errors?: unknown } | undefined)?.errors
   if (name === 'AggregateError' && Array.isArray(list)) {
-    const errors = (list as StoredCause[]).map(valueOf)
+    const errors = (list as StoredCause[]).map(thrownAs)
     return described(new AggregateError(errors, message, options), { name, stack }, fields)
   }
   const NativeError = (Object.hasOwn(nativeErrors, name) && nativeErrors[name]) || Error
   const error = described(new NativeError(message, options), { name, stack }, fields)
   if (code !== undefined && !Object.hasOwn(error, 'code')) hide(error, 'code', code)
   if (Array.isArray(list) && !Object.hasOwn(fields ?? {}, 'errors'))
-    hide(error, 'errors', (list as StoredCause[]).map(valueOf))
+    hide(error, 'errors', (list as StoredCause[]).map(thrownAs))
   return error
 }
 
 /** The stored cause as it was thrown. */
 function causeIn({ cause }: Pick<StoredCause, 'cause'>): unknown {
-  return cause === undefined ? undefined : valueOf(cause)
+  return cause === undefined ? undefined : thrownAs(cause)
 }
 
-function valueOf(stored: StoredCause): unknown {
+function thrownAs(stored: StoredCause): unknown {
   return stored.thrown === undefined ? restoredCause(stored) : stored.thrown.value
 }
 

@@ -19,6 +19,7 @@ import {
 } from 'yaml'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
+import { isExact } from '../core/json-text.ts'
 import { sentenceOf } from '../core/parse.ts'
 import { messageOf } from '../core/stored-error.ts'
 
@@ -122,6 +123,13 @@ function parseSource(text: string, file: string): PlanSource {
         if (given.has(key.value)) throw refuse(key.range?.[0], duplicateKey(key))
         given.add(key.value)
       }
+    },
+    Scalar(_key, { value, source, range }) {
+      if (typeof value !== 'number' || source === undefined || !Number.isFinite(value) || isExact(value, source)) return
+      throw refuse(
+        range?.[0],
+        `The number ${source.slice(0, 40)} cannot be stored exactly. Write it as text, in quotes`,
+      )
     },
     Alias(_key, alias) {
       if (alias.resolve(document) === undefined)

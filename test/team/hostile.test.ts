@@ -117,18 +117,6 @@ function* withEach(value: unknown, hostile: unknown): Generator<unknown, void, v
   }
 }
 
-/** The same with an additional key in each object. */
-function* withKey(value: unknown, key: string): Generator<unknown, void, void> {
-  if (typeof value !== 'object' || value === null) return
-  if (!Array.isArray(value)) yield JSON.parse(`${JSON.stringify(value).slice(0, -1)},"${key}":{"polluted":true}}`)
-  for (const at of Object.keys(value)) {
-    for (const inner of withKey((value as Json)[at], key)) {
-      if (Array.isArray(value)) yield value.with(Number(at), inner)
-      else yield { ...value, [at]: inner }
-    }
-  }
-}
-
 /** Texts from elsewhere, which are stored clipped. */
 const isKeptShort = (abilityId: string, where: string | undefined) =>
   (abilityId === 'mem:archive' && where === 'context') || (abilityId === 'mem:save' && where === 'task')

@@ -1,5 +1,4 @@
 // task:cancel: cancels a task and all tasks below it, with a reason.
-import { z } from 'zod'
 import { spokenText } from '../../core/parse.ts'
 import { cancel } from '../../steps/cancel.ts'
 import { taskChange } from './task-change.ts'

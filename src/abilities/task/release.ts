@@ -1,5 +1,4 @@
 // task:release: releases a claimed task, so that it can be claimed again.
-import { z } from 'zod'
 import { spokenText } from '../../core/parse.ts'
 import { release } from '../../steps/claim.ts'
 import { claimantOf, claimantShape } from './claimant.ts'

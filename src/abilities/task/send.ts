@@ -1,5 +1,4 @@
 // task:send: sends a message of the user to a task, which reads it and continues.
-import { z } from 'zod'
 import { sendOptionsSchema } from '../../api/options.ts'
 import { requireText, spokenText } from '../../core/parse.ts'
 import { send } from '../../steps/send.ts'
