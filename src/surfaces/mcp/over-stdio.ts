@@ -1,8 +1,10 @@
 // MCP over standard input and output: one client and one connection, until its input ends. A script that pipes its requests in closes
 // the input at once and still reads the responses, so pending requests are answered first, within a time limit, before serving ends.
 import type { Readable, Writable } from 'node:stream'
-import type { JSONRPCMessage, ReadBuffer, Server, Transport } from '@modelcontextprotocol/server'
+import type { JSONRPCMessage, Server, Transport } from '@modelcontextprotocol/server'
 import type { Clock } from '../../core/clock.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { parseJson } from '../../core/json-text.ts'
 import { parse } from '../../core/parse.ts'
 import { rest } from '../../core/signals.ts'
 import { loadSdk, loadStdioSdk, type Sdk } from './load-sdk.ts'
@@ -70,7 +72,8 @@ class StdioConnection implements Transport {
   readonly #input: Readable
   readonly #output: Writable
   readonly #clock: Clock
-  readonly #received: ReadBuffer
+  /** What has come after the last complete line. */
+  #received = Buffer.alloc(0)
   /** Ids of requests that have not been answered. */
   readonly #unanswered = new Set<string | number>()
   readonly #inputEnded = new AbortController()
@@ -82,7 +85,6 @@ class StdioConnection implements Transport {
     this.#input = input
     this.#output = output
     this.#clock = clock
-    this.#received = new sdk.ReadBuffer()
   }
 
   /** Aborts when the input has ended, so that waiting requests return the current state. */
@@ -128,28 +130,37 @@ class StdioConnection implements Transport {
   }
 
   readonly #read = (chunk: Buffer): void => {
-    try {
-      this.#received.append(chunk)
-    } catch (error) {
-      // A message above the size limit without an end: the following input cannot be separated into messages.
-      this.#breakOff(error as Error)
-      return
+    this.#received = Buffer.concat([this.#received, chunk])
+    for (let end = this.#received.indexOf('\n'); end >= 0; end = this.#received.indexOf('\n')) {
+      const line = this.#received.toString('utf8', 0, end)
+      this.#received = this.#received.subarray(end + 1)
+      this.#receive(line)
     }
-    for (let message = this.#next(); message !== null; message = this.#next()) {
-      if (message === undefined) continue
-      this.#note(message)
-      this.onmessage?.(message)
-    }
+    if (this.#received.length <= this.#sdk.STDIO_DEFAULT_MAX_BUFFER_SIZE) return
+    // A message without an end: the following input cannot be separated into messages.
+    this.#breakOff(new Error(`A message has more than ${this.#sdk.STDIO_DEFAULT_MAX_BUFFER_SIZE} bytes`))
   }
 
-  /** The next complete line; null if there is none, undefined for an invalid message. */
-  #next(): JSONRPCMessage | null | undefined {
+  /** Lines that are not JSON are left out, as the protocol's own reader does. */
+  #receive(line: string): void {
+    let message: JSONRPCMessage
     try {
-      return this.#received.readMessage()
+      message = this.#sdk.parseJSONRPCMessage(parseJson(line))
     } catch (error) {
-      this.#report(error as Error)
-      return undefined
+      if (ErrandError.isInstance(error)) this.#refuse(line, error)
+      else if (!(error instanceof SyntaxError)) this.#report(error as Error)
+      return
     }
+    this.#note(message)
+    this.onmessage?.(message)
+  }
+
+  /** A number in the message would lose digits: it is not passed on with another one. */
+  #refuse(line: string, { message: why }: ErrandError): void {
+    const { id } = Object(JSON.parse(line)) as { id?: unknown }
+    if (typeof id !== 'string' && typeof id !== 'number') return
+    const error = { code: this.#sdk.INVALID_PARAMS, message: `The request is not accepted: ${why}.` }
+    this.#write(this.#sdk.serializeMessage({ jsonrpc: '2.0', id, error })).catch(this.#report)
   }
 
   #note(message: JSONRPCMessage): void {

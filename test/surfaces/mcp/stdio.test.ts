@@ -164,6 +164,16 @@ it('the MCP server over stdio ignores invalid messages, and ends with a client t
   await silent.ended
 })
 
+it('the MCP server over stdio refuses a request with an integer that a number cannot hold, and creates nothing', async () => {
+  const { engine, input, ended, next } = await serve()
+  const text = JSON.stringify(create({ executor: 'echo', input: 7 })).replace('"input":7', '"input":9007199254740993')
+  input.write(`${text}\n`)
+  expect(await next()).toMatchObject({ error: { code: -32602, message: expect.stringContaining('9007199254740993') } })
+  expect((await engine.list()).total).toBe(0)
+  input.end()
+  await ended
+})
+
 it('the MCP server over stdio opens one session for its agent, and closes it at the end', async () => {
   const calls: unknown[] = []
   const session = (agent: string): AgentSession => ({
