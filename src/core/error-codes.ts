@@ -29,8 +29,8 @@ export const errorCodes = {
   NO_QUESTION: 'The task has no open question.',
   INVALID_ANSWER: 'The answer does not match the schema of the question.',
   INVALID_RESULT:
-    'The result of the executor does not match its schema, or cannot be fully represented as JSON. A part that is lost is reported to `onError`.',
-  CALL_FAILED: 'A journaled call threw an error without a code.',
+    'The result of the executor does not match its schema, or cannot be stored; or a call was made and its result could not be recorded (`resultLost`). A part that is lost or changed is only reported to `onError`.',
+  CALL_FAILED: 'The recorded error of a call that threw an error without a code. The executor gets the error itself.',
   CALL_INTERRUPTED: 'A crash, or the end of its run, interrupted a call. The call may have taken effect.',
   CALL_DIVERGED:
     'A later run made a call that the journal does not contain, and did not repeat all calls that the journal contains.',

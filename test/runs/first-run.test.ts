@@ -1,4 +1,4 @@
-// The first run of a task sees what every later run will see. An executor takes steps and sleeps after each of them, so that each step is
+// The first run of a task sees what every later run will see. An executor takes steps and asks after each of them, so that each step is
 // made once and replayed in all later runs; what it has seen of a step must be the same in all of them.
 import { randomUUID } from 'node:crypto'
 import { inspect } from 'node:util'
@@ -53,12 +53,13 @@ async function seenInRuns(steps: Steps, input?: { schema: z.ZodType; given: unkn
           run.signal.throwIfAborted()
           seen[name] = { thrown: seenOf(thrown) }
         }
-        await run.sleep(15, { key: name })
+        await run.ask('Go on?', null, { key: name })
       }
       return null
     },
   })
   const world = await createWorld(work, { abilities: [shout] })
+  world.engine.subscribe('question.asked', ({ taskId }) => void world.engine.answer(taskId, 'yes'))
   const task = await world.engine.create({ executor: 'work', input: input?.given })
   expect((await world.engine.settled(task)).status).toBe('completed')
   return runs
@@ -219,12 +220,14 @@ it('an answer that its schema completes with drawn values is the same in every r
   const seen: unknown[] = []
   const world = await createWorld(async (_task, run) => {
     seen.push(await run.ask('Who?', z.object({ name: z.string(), id: z.string().default(() => randomUUID()) })))
-    await run.sleep(15)
+    await run.ask('Go on?')
     return seen.at(-1)
   })
   const task = await world.engine.create({ executor: 'work' })
   await world.eventOf(task.id, 'question.asked')
   await world.engine.answer(task, { name: 'Ada' })
+  await world.eventOf(task.id, 'question.asked', ({ data }) => data.question === 'Go on?')
+  await world.engine.answer(task, 'yes')
   await world.engine.result(task)
   expect(seen).toHaveLength(2)
   expect(seen[1]).toEqual(seen[0])
