@@ -13,7 +13,6 @@ import type { Trees } from '../entities/task-trees.ts'
 import type { ChildFacts } from '../machines/family.ts'
 import type { MemoryReads, MemoryTx } from './memory-port.ts'
 import type { Op } from './op.ts'
-import type { Page } from './page-bytes.ts'
 
 export type * from './memory-port.ts'
 export { all, type Op } from './op.ts'
@@ -119,6 +118,12 @@ export interface ReadyFilter {
 export interface LiveTask extends Pick<TaskRecord, 'id' | 'name' | 'run'> {
   readonly status: 'working'
   readonly policy: Pick<TaskRecord['policy'], 'team'>
+}
+
+/** Rows in order; `isLast` is false if more follow, whether for their number or their size. */
+export interface Page<T> {
+  rows: T[]
+  isLast: boolean
 }
 
 export interface Reads extends MemoryReads {

@@ -1,5 +1,5 @@
 // How much a page of rows may contain: a row can be megabytes, so a page that is counted in rows alone can be as large as the memory of the process.
-import type { Op } from './op.ts'
+import type { Op, Page } from './ledger.ts'
 import { rows, type Statement } from './statement.ts'
 
 /** The maximum of bytes in the long columns of a page; a single row may have more. */
@@ -15,12 +15,6 @@ export function fitting(sizes: Iterable<number>): number {
     count++
   }
   return count
-}
-
-/** Rows in order; `isLast` is false if more follow, whether for their number or their size. */
-export interface Page<T> {
-  rows: T[]
-  isLast: boolean
 }
 
 /**

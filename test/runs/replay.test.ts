@@ -95,8 +95,9 @@ describe('within one attempt', () => {
     const world = await createWorld(async (_task, run) => {
       await run.message('assistant', tokens(), { key: 'greeting' })
       await run.message('assistant', tokens())
-      if (run.number === 1) await run.sleep(30)
+      await run.ask('Go on?')
     })
+    world.engine.subscribe('question.asked', ({ taskId }) => void world.engine.answer(taskId, 'yes'))
     const task = await world.engine.create({ executor: 'work' })
     await world.engine.result(task)
     expect((await world.engine.messages(task)).map((each) => each.content)).toEqual(['hello', 'hello'])

@@ -2,8 +2,8 @@
 import type { TaskEvent } from '../../entities/event.ts'
 import { defineTable, json, plain, serial, statementsOf } from '../columns.ts'
 import type { Op, Tx } from '../ledger.ts'
-import { type Page, pageOf } from '../page-bytes.ts'
-import { appendEvent, column, listed, numberOf, type StatementCompiler, sliced, sql } from '../statement.ts'
+import { pageOf } from '../page-bytes.ts'
+import { appendEvent, column, type Holes, listed, numberOf, type StatementCompiler, sliced, sql } from '../statement.ts'
 import { isShown } from './hidden.ts'
 
 export const events = defineTable('event', {
@@ -16,63 +16,10 @@ export const events = defineTable('event', {
 })
 
 export function createEventTable(compiler: StatementCompiler): Tx['event'] {
-  const { prepare, prepareText, dialect } = compiler
-  const { select, insert } = statementsOf(compiler, events)
-  const selectHiddenThrough = prepareText(() => sql`select max(through) from purging`)
-  const selectHidden = prepareText(
-    (hole) => sql`select value from ${listed(dialect, hole('tasks'))} as named where not ${isShown(sql`named.value`)}`,
-  )
-  function* withoutHidden(page: TaskEvent[], through: number): Op<TaskEvent[]> {
-    const named = new Set(page.filter(({ seq }) => seq <= through).map(({ taskId }) => taskId))
-    if (named.size === 0) return page
-    const hidden = new Set(yield* column<string>(selectHidden, { tasks: JSON.stringify([...named]) }))
-    return page.filter(({ taskId }) => !hidden.has(taskId))
-  }
-  /** On one side of a position, of one task or of all. */
-  const onSide = (side: '<' | '>', order: 'asc' | 'desc') => {
-    const [than, inOrder] = [sql.raw(side), sql.raw(order)]
-    const sizesOfAll = prepareText(
-      (hole) => sql`select octet_length(data) as bytes from event where seq ${than} ${hole('seq')}
-        order by seq ${inOrder} limit ${hole('limit')}`,
-    )
-    const sizesOfTask = prepareText(
-      (hole) => sql`select octet_length(data) as bytes from event
-        where task_id = ${hole('task')} and ${isShown(hole('task'))} and seq ${than} ${hole('seq')}
-        order by seq ${inOrder} limit ${hole('limit')}`,
-    )
-    const selectOfAll = select((event, hole) =>
-      event.where('seq', side, hole('seq')).orderBy('seq', order).limit(hole('limit')),
-    )
-    const selectOfTask = select((event, hole) =>
-      event
-        .where('task_id', '=', hole('task'))
-        .where(sql<boolean>`${isShown(hole('task'))}`)
-        .where('seq', side, hole('seq'))
-        .orderBy('seq', order)
-        .limit(hole('limit')),
-    )
-    const list: Tx['event']['after'] = function* (seq, limit, task) {
-      if (task !== undefined) return yield* events.list(selectOfTask, { seq, limit, task })
-      let page = yield* events.list(selectOfAll, { seq, limit })
-      const through = page.length === 0 ? 0 : yield* numberOf(selectHiddenThrough)
-      if (through === 0) return page
-      // The events of what is being purged may be many: each statement reads as many rows as a page has.
-      const shown: TaskEvent[] = []
-      for (;;) {
-        for (const event of yield* withoutHidden(page, through)) if (shown.length < limit) shown.push(event)
-        if (page.length < limit || shown.length === limit) return shown
-        page = yield* sliced(events.list(selectOfAll, { seq: page.at(-1)?.seq, limit }))
-      }
-    }
-    const page: Tx['event']['pageAfter'] = (seq, limit, task): Op<Page<TaskEvent>> =>
-      pageOf(
-        task === undefined ? sizesOfAll : sizesOfTask,
-        { seq, limit, ...(task === undefined ? {} : { task }) },
-        (fit) => list(seq, fit, task),
-      )
-    return { list, page }
-  }
-  const [after, before] = [onSide('>', 'asc'), onSide('<', 'desc')]
+  const { prepare } = compiler
+  const { insert } = statementsOf(compiler, events)
+  const after = eventsOnSide(compiler, '>', 'asc')
+  const before = eventsOnSide(compiler, '<', 'desc')
   const selectLast = prepare((db) => db.selectFrom('event').select((query) => query.fn.max('seq').as('seq')))
   const selectLastOf = prepare((db, hole) =>
     db
@@ -92,4 +39,64 @@ export function createEventTable(compiler: StatementCompiler): Tx['event'] {
     lastOf: (task, type) => numberOf(selectLastOf, { task, type }),
     append: (event) => appendEvent(insertEvent, event),
   }
+}
+
+/** The events on one side of a position, of one task or of all. */
+function eventsOnSide(
+  compiler: StatementCompiler,
+  side: '<' | '>',
+  order: 'asc' | 'desc',
+): { list: Tx['event']['after']; page: Tx['event']['pageAfter'] } {
+  const { prepare, prepareText, dialect } = compiler
+  const { select } = statementsOf(compiler, events)
+  const selectHiddenThrough = prepareText(() => sql`select max(through) from purging`)
+  const selectHidden = prepareText(
+    (hole) => sql`select value from ${listed(dialect, hole('tasks'))} as named where not ${isShown(sql`named.value`)}`,
+  )
+  function* withoutHidden(page: TaskEvent[], through: number): Op<TaskEvent[]> {
+    const named = new Set(page.filter(({ seq }) => seq <= through).map(({ taskId }) => taskId))
+    if (named.size === 0) return page
+    const hidden = new Set(yield* column<string>(selectHidden, { tasks: JSON.stringify([...named]) }))
+    return page.filter(({ taskId }) => !hidden.has(taskId))
+  }
+  const sizes = (db: typeof dialect.db, hole: Holes) =>
+    db
+      .selectFrom('event')
+      .select(sql<number>`octet_length(data)`.as('bytes'))
+      .where('seq', side, hole('seq'))
+      .orderBy('seq', order)
+      .limit(hole('limit'))
+  const sizesOfAll = prepare(sizes)
+  const sizesOfTask = prepare((db, hole) => sizes(db, hole).where('task_id', '=', hole('task')))
+  const selectOfAll = select((event, hole) =>
+    event.where('seq', side, hole('seq')).orderBy('seq', order).limit(hole('limit')),
+  )
+  const selectOfTask = select((event, hole) =>
+    event
+      .where('task_id', '=', hole('task'))
+      .where(sql<boolean>`${isShown(hole('task'))}`)
+      .where('seq', side, hole('seq'))
+      .orderBy('seq', order)
+      .limit(hole('limit')),
+  )
+  const list: Tx['event']['after'] = function* (seq, limit, task) {
+    if (task !== undefined) return yield* events.list(selectOfTask, { seq, limit, task })
+    let page = yield* events.list(selectOfAll, { seq, limit })
+    const through = page.length === 0 ? 0 : yield* numberOf(selectHiddenThrough)
+    if (through === 0) return page
+    // The events of what is being purged may be many: each statement reads as many rows as a page has.
+    const shown: TaskEvent[] = []
+    for (;;) {
+      for (const event of yield* withoutHidden(page, through)) if (shown.length < limit) shown.push(event)
+      if (page.length < limit || shown.length === limit) return shown
+      page = yield* sliced(events.list(selectOfAll, { seq: page.at(-1)?.seq, limit }))
+    }
+  }
+  const page: Tx['event']['pageAfter'] = (seq, limit, task) =>
+    pageOf(
+      task === undefined ? sizesOfAll : sizesOfTask,
+      { seq, limit, ...(task === undefined ? {} : { task }) },
+      (fit) => list(seq, fit, task),
+    )
+  return { list, page }
 }
