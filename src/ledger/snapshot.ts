@@ -37,8 +37,15 @@ export interface LedgerSnapshot {
   close(): Promise<void>
 }
 
-/** Rows in a batch of a snapshot. */
+/** The maximum of rows in a batch of a snapshot; one of long rows has fewer. */
 export const batchRows = 1_000
+
+/** The bytes of the texts in a row, about. */
+export function lengthOf(row: StoredRow): number {
+  let length = 0
+  for (const value of Object.values(row)) if (typeof value === 'string') length += value.length
+  return length
+}
 
 /** @throws ErrandError LEDGER_UNAVAILABLE for a ledger of an older version */
 export function requireCurrentVersion(version: number, ledger: string): void {

@@ -131,9 +131,9 @@ export const rows: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.message.get('m-2'))).toEqual({ ...second, n: 2 })
       expect(await ledger.read((tx) => tx.message.count('a'))).toBe(2)
       const page = (after: number, limit: number) => ledger.read((tx) => tx.message.page('a', after, limit))
-      expect(await page(0, 1)).toEqual([{ ...first, n: 1 }])
-      expect(await page(1, 9)).toEqual([{ ...second, n: 2 }])
-      expect(await page(2, 9)).toEqual([])
+      expect(await page(0, 1)).toEqual({ rows: [{ ...first, n: 1 }], isLast: false })
+      expect(await page(1, 9)).toEqual({ rows: [{ ...second, n: 2 }], isLast: true })
+      expect(await page(2, 9)).toEqual({ rows: [], isLast: true })
     })
 
     proves('an event and an edge are read as they were written', async (ledger) => {

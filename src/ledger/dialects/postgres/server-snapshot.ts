@@ -2,9 +2,11 @@
 import { ErrandError } from '../../../core/errors.ts'
 import type { Op } from '../../ledger.ts'
 import { unfinishedCopy } from '../../migrations/migrations.ts'
+import { maxPageBytes } from '../../page-bytes.ts'
 import {
   batchRows,
   type LedgerSnapshot,
+  lengthOf,
   requireCurrentVersion,
   type StoredRow,
   type TableShape,
@@ -79,10 +81,19 @@ export class ServerSnapshot implements LedgerSnapshot {
     const request = (sql: string) => this.#reading(() => this.#session.request(sql))
     // A cursor: the index of a key has another order in most locales, so the rows are sorted once.
     await request(`declare all_rows no scroll cursor for select ${names} from "${name}" order by ${order}`)
-    for (let isLast = false; !isLast; ) {
-      const { rows } = await request(`fetch ${batchRows} from all_rows`)
-      isLast = rows.length < batchRows
-      if (rows.length > 0) yield rows as StoredRow[]
+    // The server sends a fetch as a whole: the next one asks for as many rows as those before suggest, at first for few.
+    for (let wanted = 16; ; ) {
+      const rows = (await request(`fetch ${wanted} from all_rows`)).rows as StoredRow[]
+      if (rows.length === 0) break
+      yield rows
+      const fit = Math.floor(
+        (rows.length * maxPageBytes) /
+          Math.max(
+            1,
+            rows.reduce((sum, row) => sum + lengthOf(row), 0),
+          ),
+      )
+      wanted = Math.max(1, Math.min(batchRows, 4 * wanted, fit))
     }
     await request('close all_rows')
   }

@@ -59,6 +59,9 @@ export function connect(path: string, options: ConnectOptions) {
       const { changes, lastInsertRowid } = statement.run(...parameters)
       return want === 'seq' ? Number(lastInsertRowid) : changes
     },
+    /** The rows of a query one by one. No other statement may run before the end. */
+    each: (sql: string, parameters: readonly unknown[]): Iterable<never> =>
+      prepared(sql).iterate(...parameters) as Iterable<never>,
     execute(sql: string): void {
       if (hotTexts.has(sql)) prepared(sql).run()
       else database.exec(sql)

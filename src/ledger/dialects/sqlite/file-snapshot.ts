@@ -3,9 +3,11 @@ import { existsSync } from 'node:fs'
 import { systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import type { Op } from '../../ledger.ts'
+import { maxPageBytes } from '../../page-bytes.ts'
 import {
   batchRows,
   type LedgerSnapshot,
+  lengthOf,
   requireCurrentVersion,
   type StoredRow,
   type TableShape,
@@ -68,11 +70,9 @@ export class FileSnapshot implements LedgerSnapshot {
     const next = select(`where (${names(key)}) > (${key.map(() => '?').join(', ')})`)
     for (let last: StoredRow | undefined; ; ) {
       const parameters = last === undefined ? [] : key.map((column) => last?.[column])
-      const rows = this.#reading(
-        () => this.#connection.run({ sql: last === undefined ? first : next, parameters, want: 'rows' }) as StoredRow[],
-      )
-      if (rows.length > 0) yield rows
-      if (rows.length < batchRows) return
+      const rows = this.#reading(() => firstOf(this.#connection.each(last === undefined ? first : next, parameters)))
+      if (rows.length === 0) return
+      yield rows
       last = rows.at(-1)
     }
   }
@@ -113,4 +113,16 @@ export class FileSnapshot implements LedgerSnapshot {
       throw ErrandError.isInstance(error) ? error : unavailable(error, this.name, 'read')
     }
   }
+}
+
+/** As many rows as a batch may have; reading ends there. */
+function firstOf(rows: Iterable<StoredRow>): StoredRow[] {
+  const found: StoredRow[] = []
+  let length = 0
+  for (const row of rows) {
+    found.push(row)
+    length += lengthOf(row)
+    if (length >= maxPageBytes) break
+  }
+  return found
 }
