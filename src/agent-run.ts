@@ -76,6 +76,8 @@ export interface AgentRun {
   conversation(): Promise<Conversation>
   append(message: AgentMessage): Promise<void>
   modelFailed(failure: ModelFailure): Promise<void>
+  /** A step of the model and its storage: an engine that closes waits for it as for a call. */
+  hold<T>(work: () => Promise<T>): Promise<T>
   /**
    * Waits for tasks of its own subtree (null: its children), or until a message is sent to it.
    * @throws ErrandError FORBIDDEN, NOT_FOUND, CYCLE, TIMEOUT

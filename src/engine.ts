@@ -43,6 +43,8 @@ export interface RunBus {
   abilities(host: AbilityHost): readonly Ability[]
   /** The form in which abilities of memory receive a task. */
   readTask(tx: Reads, task: TaskRecord): Op<object>
+  /** Gets the function that removes all abilities, when the engine could not be opened. Default: they are removed. */
+  onFailed?(unregister: () => void): void
 }
 
 /**
@@ -115,6 +117,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       life.requireOpen()
       await life.feed.moved(signal)
     },
+    admitted: async () => (await opened.promise).life.supervisor.looked(),
     async *pages(options) {
       const { life } = await opened.promise
       life.requireOpen()
@@ -209,7 +212,8 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     return engine as unknown as Engine<E>
   } catch (error) {
     opened.reject(error)
-    unregister()
+    if (runs?.onFailed === undefined) unregister()
+    else runs.onFailed(unregister)
     await life?.close()
     throw unwritable(error)
   }

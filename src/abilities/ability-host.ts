@@ -47,6 +47,8 @@ export interface AbilityHost extends MemoryHost {
   whileClosing(): Promise<MemoryHost>
   /** Resolves at the next write to the ledger, by any process, or when the signal aborts. @throws ErrandError ENGINE_CLOSED */
   moved(signal: AbortSignal): Promise<void>
+  /** Resolves when what is ready now and finds a slot of this engine has been started. */
+  admitted(): Promise<void>
   /** The durable feed in pages; `engine.events` returns the same one by one. @throws ErrandError ENGINE_CLOSED, CURSOR_TOO_OLD */
   pages(options: { after: number; signal: AbortSignal; taskId: string | undefined }): AsyncIterable<TaskEvent[]>
   /** Wakes the waiters of this engine after a step that wrote no event. */

@@ -15,6 +15,7 @@ import { replayedError, replayOf } from '../machines/replay.ts'
 import { entryKeyOf } from '../machines/run-journal.ts'
 import { beginEntry, beginPending, type EntryOutcome, finishEntry, noteEntry } from '../steps/journal.ts'
 import { type CallScope, type EntryDescription, executeWithin } from './call-scope.ts'
+import { Drain } from './drain.ts'
 import { type CallFunction, type CallPerformance, performCall } from './perform-call.ts'
 import { isRunOver, type RunCore } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
@@ -49,7 +50,7 @@ export class RunCalls {
   /** Calls whose functions have not settled, by id. */
   readonly #inFlight = new Map<string, CallRecord>()
   readonly #settled = new Set<() => void>()
-  #drained: (() => void) | undefined
+  readonly drain = new Drain(() => this.#inFlight.size === 0)
 
   constructor(core: RunCore, output: RunOutput, waits: RunWaits) {
     this.#core = core
@@ -79,17 +80,6 @@ export class RunCalls {
 
   async #until(isOver: () => boolean): Promise<void> {
     while (!isOver()) await new Promise<void>((settled) => this.#settled.add(settled))
-  }
-
-  /** Calls back when no call is in flight: immediately, or at the end of the last one. */
-  whenNone(callback: () => void): void {
-    if (this.#inFlight.size === 0) callback()
-    else this.#drained = callback
-  }
-
-  /** The run has ended: calls back those that wait for a safe point. */
-  end(): void {
-    this.#drained?.()
   }
 
   make(name: string, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
@@ -170,7 +160,7 @@ export class RunCalls {
     } finally {
       this.#inFlight.delete(record.id)
       this.#core.journal.closed(entryKey)
-      if (this.#inFlight.size === 0) this.#drained?.()
+      this.drain.note()
       for (const settled of this.#settled) settled()
       this.#settled.clear()
     }

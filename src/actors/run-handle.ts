@@ -244,6 +244,7 @@ function facilitiesOf({ core, calls, conversation, waits }: RunParts, toolRun: R
     teamMembership: () => core.request(() => host.placeOf(task)),
     conversation: () => core.request(() => conversation.read()),
     append: (message) => core.request(() => core.busy(() => conversation.append(message))),
+    hold: (work) => calls.drain.hold(work),
     modelFailed: (failure) => core.request(() => core.busy(() => conversation.modelFailed(failure))),
     waitFor: (taskIds, options) => core.request(() => waits.forAgent(taskIds, options, conversation.seenThrough)),
     perform: (name, params, fn, way) => core.request(() => calls.perform(name, params, fn, way)),

@@ -106,7 +106,7 @@ export class RunSlot {
 
   /** Ends the run at its next safe point: when no call is in flight. */
   drain(): void {
-    this.#parts.calls.whenNone(() => this.#abort('the engine is closing'))
+    this.#parts.calls.drain.whenNone(() => this.#abort('the engine is closing'))
   }
 
   /** Checks whether a wait of the open run is over; if so, the run continues in place. */
@@ -120,7 +120,7 @@ export class RunSlot {
     if (core.hasEnded) return
     core.end(why)
     waits.end()
-    calls.end()
+    calls.drain.end()
   }
 
   async #runToEnd(former: RunSlot | undefined): Promise<void> {

@@ -156,6 +156,13 @@ export class Supervisor {
   }
 
   /** Something may have become due or ready. */
+  /** Resolves when what is ready now and finds a slot has been started. */
+  async looked(): Promise<void> {
+    this.#isDue = true
+    await this.#rounds.ask()
+    await this.#admission.settled()
+  }
+
   wake(): void {
     this.#isDue = true
     this.#lookAfterTurn()

@@ -1,19 +1,16 @@
 // Replaces task ids in the engine's messages by board numbers.
 import { ErrandError } from '../core/errors.ts'
+import { idsInText, replaceIds } from '../entities/task-id.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
-
-const taskIds = /\btask-[a-z0-9]+/g
 
 /** The text with numbers for ids; ids of tasks that are not on this board stay. */
 export function* textWithNumbers(tx: Reads, board: string, text: string): Op<string> {
   const numbers = new Map<string, number>()
-  for (const id of new Set(text.match(taskIds))) {
+  for (const id of idsInText(text)) {
     const entry = yield* tx.board.entryOf(board, id)
     if (entry !== undefined) numbers.set(id, entry.number)
   }
-  return text.replaceAll(taskIds, (id, at: number) =>
-    numbers.has(id) ? `${at === 0 ? 'Task' : 'task'} ${numbers.get(id)}` : id,
-  )
+  return replaceIds(text, (id, at) => (numbers.has(id) ? `${at === 0 ? 'Task' : 'task'} ${numbers.get(id)}` : id))
 }
 
 /** Runs a part of a step, with numbers for ids in its errors. Errors other than `ErrandError` are rethrown unchanged. */

@@ -2,6 +2,7 @@
 // operations are in `board/`.
 import { z } from 'zod'
 import type { TaskRecord, TaskStatus } from './task.ts'
+import { maxTaskIdLength } from './task-id.ts'
 
 /** The board that every ledger has, with all of its tasks. */
 export const mainBoard = 'main'
@@ -92,7 +93,7 @@ export interface BoardEntry {
 /** A task by its number on the board, or by its id when it is on another board. */
 export type BoardRef = number | string
 export const boardRefSchema = z
-  .union([z.int().min(1), z.string().trim().min(1).max(100)])
+  .union([z.int().min(1), z.string().trim().min(1).max(maxTaskIdLength)])
   .describe('Number of the task on the board, or its id.')
 
 /** A task as the board shows it. Times are epoch milliseconds. */

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { once } from '../core/once.ts'
 import { anyObject } from '../core/parse.ts'
 import { abilityListSchema } from './ability-pattern.ts'
+import { maxTaskIdLength } from './task-id.ts'
 import { maxObjectives } from './team.ts'
 
 /**
@@ -85,7 +86,7 @@ export const retryPolicySchema = once(() => z.strictObject(retryShape()).partial
 /** How often a task may be attempted, and the delay between attempts. */
 export interface RetryPolicy extends z.output<z.ZodObject<ReturnType<typeof retryShape>>> {}
 
-export const taskIdSchema = z.string().min(1).max(100)
+export const taskIdSchema = z.string().min(1).max(maxTaskIdLength)
 /** The name of an executor. */
 export const nameSchema = z.string().trim().min(1).max(500)
 /** A text that is compared after it was stored. Characters that no database keeps are refused, because an owner would not match its own claim. */

@@ -1,16 +1,18 @@
 // The explicit mention: `@task-abc text` names the task that a message is for. It takes precedence over everything
 // else.
 
-/** A message that begins with the id of a task. */
+import { isRecognizedId, maxTaskIdLength } from '../entities/task-id.ts'
+
+/** A message that begins with the id of a task: one that begins with `task-`, or a UUID. */
 export interface Mention {
   taskId: string
   /** The message without the mention; empty for a bare `@task-abc`. */
   text: string
 }
 
-/** Ids have at most 100 characters, so a mention ends within these, however long the message is. */
-const mentionReach = 128
-const mentionPattern = /^@(task-[a-z0-9]{1,95})(?=\s|$)/
+/** A mention ends within these characters, however long the message is. */
+const mentionReach = maxTaskIdLength + 2
+const mentionPattern = /^@(\S+)(?=\s|$)/
 
 /**
  * The task that a message names at its beginning, `@task-abc123 and so on`; null for a message without a mention.
@@ -21,6 +23,6 @@ const mentionPattern = /^@(task-[a-z0-9]{1,95})(?=\s|$)/
  */
 export function extractMention(message: string): Mention | null {
   const found = mentionPattern.exec(message.slice(0, mentionReach))
-  if (!found) return null
+  if (!found || !isRecognizedId(found[1] as string)) return null
   return { taskId: found[1] as string, text: message.slice(found[0].length).trimStart() }
 }

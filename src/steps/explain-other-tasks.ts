@@ -4,6 +4,7 @@
 
 import type { Why } from '../api/views.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
+import { idsInText } from '../entities/task-id.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { isBroken } from '../machines/family.ts'
 import { recordStateWord } from '../machines/readiness.ts'
@@ -17,12 +18,10 @@ export function nameOf(task: Pick<TaskRecord, 'id' | 'name'>): string {
   return `${task.name} (${task.id})`
 }
 
-const taskIds = /\btask-[a-z0-9]+/g
-
 /** The text with `#12 lines` for each task that `nameOf` has named. */
 export function* numbered(tx: Reads, text: string): Op<string> {
   let result = text
-  for (const id of new Set(text.match(taskIds))) {
+  for (const id of idsInText(text)) {
     const task = yield* tx.task.get(id)
     if (task !== undefined) result = result.replaceAll(nameOf(task), () => `#${task.seq} ${task.name}`)
   }

@@ -7,6 +7,8 @@ export type { Ability, AbilityContext, AbilityDefinition } from '../bus/ability.
 export { defineAbility } from '../bus/ability.ts'
 export type { JsonAbilityMeta, JsonHandler } from '../bus/json-ability.ts'
 export type { ToolDefinition } from '../bus/tool-names.ts'
+export type { CallStatus } from '../entities/call.ts'
+export type { Call } from './agent-os/abilities/ledger-calls.ts'
 export type { AgentOsAbilityTypes } from './agent-os/abilities/offered.ts'
 export { loadTask, loadTaskContext, type Message, type MessageRole, saveMessage, type Task } from './agent-os/ledger.ts'
 export {
@@ -24,7 +26,9 @@ export {
   type TaskManagerState,
 } from './agent-os/task-manager.ts'
 export type { OutputListener, UserOutput } from './agent-os/user-output.ts'
+export type { ProcessStatus as TaskStatus } from './agent-os/views/status-mapping.ts'
 export type { TaskOutput } from './agent-os/views/task-output.ts'
+export type { ChatMessage, ToolCall } from './agent-os/views/task-view.ts'
 export { type AgentBus, type BusOptions, createBus, getAllToolDefinitions }
 
 /** `createBus`, typed by the abilities of Agent OS. */

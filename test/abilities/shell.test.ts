@@ -133,7 +133,7 @@ it('shell:run asks a person first if confirm is set', async () => {
   const { engine } = await agentWith(call, {}, { confirm: 'May this run?' })
   const task = await engine.create({ goal: 'Do it' })
   const { questions } = await reached(engine, task, 'input_required')
-  expect(questions[0]?.question).toMatch(/^May this run\?\n\n\{\n {2}"command": "echo approved"/)
+  expect(questions[0]?.question).toMatch(/^May this run\?\n\n```json\n\{\n {2}"command": "echo approved"/)
   expect(await engine.calls(task)).toMatchObject([{ status: 'pending' }])
   await engine.answer(task, { approved: true })
   await engine.result(task)

@@ -221,6 +221,27 @@ describe('closing the engine of an agent', () => {
     expect(slow.calls).toHaveLength(1)
   })
 
+  it('S0-107 C-13 closing the engine of an agent waits for the step of the model, which is stored and not repeated', async () => {
+    const { open } = await house()
+    const asked = deferred()
+    const answered = deferred()
+    const scripted = createScriptedModel(async () => {
+      asked.resolve()
+      await answered.promise
+      return { text: 'Done' }
+    })
+    const first = await open(scripted, { shutdownTimeoutMs: 60_000 })
+    const task = await create(first)
+    await asked.promise
+    const closed = first.engine.close()
+    answered.resolve()
+    await closed
+    const model = createScriptedModel([{ text: 'Once more' }])
+    const { engine } = await open(model)
+    expect(await engine.result(task)).toBe('Done')
+    expect(model.prompts).toEqual([])
+  })
+
   it('S0-107 closing the engine of an agent releases a tool that takes longer than shutdownTimeoutMs, and the model reads that', async () => {
     const slow = gatedTool('test:slow')
     const { open } = await house([slow.ability])

@@ -75,7 +75,7 @@ describe('createTaskManager', () => {
     await refusalOf(() => createModelManager(undefined as never), 'INVALID_INPUT')
   })
 
-  it('a task manager that cannot open its ledger rejects ready and leaves the bus', async () => {
+  it('a task manager that cannot open its ledger rejects ready and every call with the reason, and leaves the bus when it is shut down', async () => {
     const bus = createAgentBus()
     const reported: unknown[] = []
     const noFolder = ledgerFile()
@@ -86,8 +86,9 @@ describe('createTaskManager', () => {
     const refusal = await refusalOf(state.ready, 'LEDGER_UNAVAILABLE')
     await refusalOf(creating, 'LEDGER_UNAVAILABLE')
     expect(reported).toEqual([refusal])
-    expect(bus.has('task:create')).toBe(false)
+    await refusalOf(invokerOf(bus)('task:create', { goal: 'Too late' }), 'LEDGER_UNAVAILABLE')
     await state.shutdown()
+    expect(bus.has('task:create')).toBe(false)
   })
 
   it('a second task manager on the same bus is refused, and the first continues', async () => {

@@ -1,5 +1,6 @@
 // The reason for the state of a task, its progress and its questions.
 
+import { splitAtIds } from '../../../src/entities/task-id.ts'
 import type { TaskSession } from '../live/task-session.ts'
 import { isSettled } from '../model/lifecycle.ts'
 import { linkTo } from '../model/route.ts'
@@ -69,7 +70,7 @@ export function StatusPanel({ open, task, status }: StatusPanelProps) {
 function WithLinks({ text }: { text: string }) {
   return (
     <>
-      {text.split(/\b(task-[a-z0-9]+)\b/).map((part, index) => {
+      {splitAtIds(text).map((part, index) => {
         const row = index % 2 === 0 ? undefined : link.store.rows.get(part)
         return row === undefined ? (
           part

@@ -7,6 +7,7 @@ import { anyObject, spokenText } from '../../core/parse.ts'
 import { type BoardRef, boardRefSchema, boardStatuses, mainBoard } from '../../entities/board.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import { taskFields, wordSchema } from '../../entities/task-fields.ts'
+import { isRecognizedId } from '../../entities/task-id.ts'
 
 export const boardSchema = wordSchema
   .default(mainBoard)
@@ -115,5 +116,5 @@ export function requireName(caller: Caller, given: string | undefined, field: 'a
 
 /** The task ids among the references of an input. Numbers are resolved and validated in the transaction itself. */
 export function idsAmong(...refs: ReadonlyArray<BoardRef | readonly BoardRef[] | undefined>): string[] {
-  return refs.flat().filter((ref): ref is string => typeof ref === 'string' && ref.startsWith('task-'))
+  return refs.flat().filter((ref): ref is string => typeof ref === 'string' && isRecognizedId(ref))
 }

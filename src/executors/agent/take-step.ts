@@ -50,44 +50,48 @@ const defaultRetry: Partial<RetryPolicy> = {
 /** A shorter delay is waited out within the run; for a longer one the run gives its slot back. */
 const maxHeldRestMs = 2_000
 
+/** One step of the model, after as many tries as the policy allows. */
 export async function takeStep(request: StepRequest): Promise<void> {
   const offer = request.tools.offer()
   const input = inputOf(request, offer)
-  const { messageId, answer } = await ask(request, input)
-  await store(request, offer, messageId, answer)
-}
-
-interface Answered {
-  /** Id of the message with the answer, also used for its streamed pieces. A failed try had another. */
-  messageId: string
-  answer: ModelAnswer
-}
-
-/** The model's answer, after as many tries as the policy allows. */
-async function ask(request: StepRequest, input: ModelStepInput): Promise<Answered> {
   const { run, agentRun, options, conversation } = request
   const given = { ...defaultRetry, ...agentRun.defaults.modelRetry, ...options.modelRetry } as Partial<RetryPolicy>
   const policy = resolveRetry(given)
   const rest = `model:${run.attempt}:${conversation.steps.length + 1}`
   for (let tried = 1 + triesBefore(conversation, rest); ; tried++) {
-    const messageId = agentRun.nextId('msg')
-    try {
-      return { messageId, answer: await streamStep(request, input, messageId) }
-    } catch (error) {
-      // Paused, canceled or timed out: no failure of the model.
+    const failed = await agentRun.hold(() => tryStep(request, offer, input))
+    if (failed === undefined) return
+    // Paused, canceled or timed out: no failure of the model.
+    run.signal.throwIfAborted()
+    const failure = withoutPartial(failureOf(failed.error))
+    const { code, retryAfterMs } = failure
+    const delay = retryDelay(policy, { attempt: tried, code, final: !failure.retry, retryAfterMs }, agentRun.chance())
+    await agentRun.modelFailed({ try: tried, error: toStoredError(failure), againInMs: delay ?? null })
+    if (delay === undefined) throw failure
+    if (delay > maxHeldRestMs) await run.sleep(delay, { key: `${rest}:${tried}` })
+    else {
+      await waitFor(agentRun.clock, delay, run.signal)
       run.signal.throwIfAborted()
-      const failure = withoutPartial(failureOf(error))
-      const { code, retryAfterMs } = failure
-      const delay = retryDelay(policy, { attempt: tried, code, final: !failure.retry, retryAfterMs }, agentRun.chance())
-      await agentRun.modelFailed({ try: tried, error: toStoredError(failure), againInMs: delay ?? null })
-      if (delay === undefined) throw failure
-      if (delay > maxHeldRestMs) await run.sleep(delay, { key: `${rest}:${tried}` })
-      else {
-        await waitFor(agentRun.clock, delay, run.signal)
-        run.signal.throwIfAborted()
-      }
     }
   }
+}
+
+/** Stores the model's answer; returns the error of the model if there is none. @throws when the answer cannot be stored */
+async function tryStep(
+  request: StepRequest,
+  offer: Offer,
+  input: ModelStepInput,
+): Promise<{ error: unknown } | undefined> {
+  // Of the message with the answer, and of its streamed pieces. A failed try had another.
+  const messageId = request.agentRun.nextId('msg')
+  let answer: ModelAnswer
+  try {
+    answer = await streamStep(request, input, messageId)
+  } catch (error) {
+    return { error }
+  }
+  await store(request, offer, messageId, answer)
+  return undefined
 }
 
 /** Number of tries before the last delay of this step in an earlier run; 0 without one. */

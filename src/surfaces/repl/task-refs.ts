@@ -10,7 +10,8 @@ export async function taskRefs(session: Session, typed: string, statuses?: reado
   const rows = await session.rows({ status: statuses })
   const byName = Map.groupBy(rows, ({ name }) => name)
   if (typed.startsWith('#')) return rows.map(({ seq }) => `#${seq}`)
-  if (typed.startsWith('task-')) return rows.map(({ id }) => id)
+  if (typed.startsWith('task-') || (typed !== '' && rows.some(({ id }) => id.startsWith(typed))))
+    return rows.map(({ id }) => id)
   if (/^\d+$/.test(typed)) return rows.map(({ seq }) => `${seq}`)
   return rows.map((row) => refOf(row, byName.get(row.name)?.length === 1))
 }

@@ -31,5 +31,11 @@ export async function saveMessage(taskId: string, role: MessageRole, content: st
 
 /** Returns all messages of a task, oldest first. @throws ErrandError NOT_FOUND */
 export async function loadTaskContext(taskId: string, bus: AgentBus): Promise<Message[]> {
-  return (await bus.call('ldg:msg:list', { taskId })).messages
+  const all: Message[] = []
+  for (;;) {
+    const { messages, total } = await bus.call('ldg:msg:list', { taskId, offset: all.length })
+    for (const message of messages) all.push(message)
+    // A page of long messages ends before its limit.
+    if (messages.length === 0 || all.length >= total) return all
+  }
 }

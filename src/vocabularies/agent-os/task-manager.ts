@@ -13,25 +13,11 @@ import { RunningTasks } from './running-tasks.ts'
 import { type EmitToUser, emitOutput, listenToOutput, type OutputListener } from './user-output.ts'
 import { readDetail } from './views/task-view.ts'
 
-const engineOptions = {
-  model: true,
-  models: true,
-  resolveModel: true,
-  executors: true,
-  abilities: true,
-  toolExecution: true,
-  modelRetry: true,
-  archiveFailed: true,
-  leaseMs: true,
-  shutdownTimeoutMs: true,
-  onError: true,
-  redact: true,
-  clock: true,
-  ids: true,
-} as const
+/** They are set by the parameters of `createTaskManager`, or have names of Agent OS. */
+type OwnOption = 'bus' | 'ledger' | 'maxConcurrent' | 'maxIterations'
 
-/** The options of a task manager. All but the first two and `emitToUser` are those of `createEngine`. */
-export interface TaskManagerConfig extends Pick<EngineOptions, keyof typeof engineOptions> {
+/** The options of a task manager: those of `createEngine`, of which two have names of Agent OS, and `emitToUser`. */
+export interface TaskManagerConfig extends Omit<EngineOptions, OwnOption> {
   /** Maximum number of running tasks; the others are `pending` until a slot is free. Default 10. */
   maxConcurrentTasks?: number
   /** Maximum number of steps of a task's model. Default 10. */
@@ -61,19 +47,18 @@ export interface TaskManagerState {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-const { maxConcurrent, maxIterations, ledger } = engineOptionsSchema().shape
+const { bus: _bus, maxConcurrent, maxIterations, ...shared } = engineOptionsSchema().shape
 const configSchema = z.strictObject({
   maxConcurrentTasks: maxConcurrent,
   maxIterationsPerTask: maxIterations,
-  ledger,
   emitToUser: z.custom<EmitToUser>((value) => typeof value === 'function', 'expected a function (output)').optional(),
-  ...engineOptionsSchema().pick(engineOptions).shape,
+  ...shared,
 })
 
 /**
  * Registers the abilities of Agent OS, `task:*` and `ldg:*`, and `model:*` on the bus and opens the ledger in the background; calls made
  * meanwhile are answered when it is open. Then every unfinished task continues. Agents call the abilities of this bus; the engine has a
- * second bus, `engine.bus`, which includes all abilities of this one.
+ * second bus, `engine.bus`, with the abilities of errand and those that a program registers on this one.
  *
  * The model is that of the config, or `model:llm` of the bus, registered before or after. Goals wait until there is a model, including
  * those that an earlier manager left unfinished.
@@ -98,10 +83,15 @@ export function createTaskManager(bus: AgentBus, config: TaskManagerConfig = {})
   }
   const report = createReport(rest.onError, redactionBy(rest.redact))
   const running = new RunningTasks()
+  let unregister: () => void = () => {}
   const engine = openEngine(options, {
     bus: bus as Bus,
     abilities: (host) => agentOsAbilities(host, bus as Bus),
     readTask: (tx, task) => readDetail(tx, task, true),
+    // The abilities stay, so that each call says why there is no ledger.
+    onFailed: (remove) => {
+      unregister = remove
+    },
   })
   const ready = engine.then((opened) => {
     running.follow(opened)
@@ -112,6 +102,7 @@ export function createTaskManager(bus: AgentBus, config: TaskManagerConfig = {})
     // If it never opened there is nothing to close, and the error has been reported.
     const opened = await engine.catch(() => undefined)
     await opened?.close()
+    unregister()
     running.clear()
   }
   const { activeTaskIds, executionLoops } = running

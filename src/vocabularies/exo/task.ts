@@ -54,7 +54,7 @@ export interface Task {
 
 /** The metadata key of the question of a task that is worked on by hand; never shown in `metadata`. */
 export const promptKey = 'exo:prompt'
-const ownRunId = /^task-[a-z0-9]+\/run-\d+$/
+const ownRunId = /^[A-Za-z0-9][A-Za-z0-9_-]*\/run-\d+$/
 export const pageSize = 1_000
 
 export async function listAll(engine: Engine, filter: { status?: TaskStatus | undefined }): Promise<EngineTask[]> {

@@ -46,7 +46,7 @@ export function taskSpawn(host: AbilityHost) {
     ...creating,
     async handle(input, context) {
       const engine = await host.engineFor(context.caller)
-      const { id, status, run } = await afterAdmission(engine, await createTask(host, input, context))
+      const { id, status, run } = await afterAdmission(host, engine, await createTask(host, input, context))
       // A task that has ended by now has been running.
       const hasStarted = status === 'working' || run > 0
       return { taskId: id, status: hasStarted ? ('running' as const) : ('pending' as const) }

@@ -5,6 +5,7 @@ import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { taskIdSchema } from '../../../abilities/task/task-input.ts'
 import { defineAbility } from '../../../bus/ability.ts'
 import { type CallRecord, type CallStatus, callStatuses } from '../../../entities/call.ts'
+import type { TaskRecord } from '../../../entities/task.ts'
 import { type SaveCallRequest, saveCall } from '../../../steps/save-call.ts'
 import { loadTask, requestedBy } from '../../../steps/step-context.ts'
 
@@ -27,7 +28,12 @@ const ledgerCallSchema = z.object({
   endMessageId: z.string().optional(),
 })
 
-function toLedgerCall(call: CallRecord): z.output<typeof ledgerCallSchema> {
+/** A call as `ldg:call:list` returns it. */
+export type Call = z.output<typeof ledgerCallSchema>
+
+/** `task`: that of the call, which fails its open calls when it is canceled. */
+function toLedgerCall(given: CallRecord, task: TaskRecord): Call {
+  const call = isInterrupted(given, task) ? interruptedBy(given, task) : given
   return {
     id: call.id,
     taskId: call.taskId,
@@ -42,10 +48,22 @@ function toLedgerCall(call: CallRecord): z.output<typeof ledgerCallSchema> {
   }
 }
 
+/** It was in progress when its task was canceled. The ledger goes on to keep what became of it; Agent OS shows it as failed from then on. */
+function isInterrupted({ status, updatedAt }: CallRecord, { status: taskStatus, completedAt }: TaskRecord): boolean {
+  if (taskStatus !== 'canceled' || completedAt === null) return false
+  return status === 'pending' || status === 'in_progress' || updatedAt > completedAt
+}
+
+function interruptedBy(call: CallRecord, { statusReason, completedAt }: TaskRecord): CallRecord {
+  const message = `Task cancelled${statusReason === null ? '' : `: ${statusReason}`}`
+  return { ...call, status: 'failed', error: { code: 'RUN_ENDED', message }, updatedAt: completedAt ?? call.updatedAt }
+}
+
 function detailsOf({ status, result, error, details }: CallRecord): unknown {
   if (status === 'completed') return result
   if (status !== 'failed') return details ?? {}
-  const stack = error?.stack ?? (details as { stack?: unknown } | null)?.stack
+  // An ability's error is wrapped by the bus; the stack of the tool is that of the cause.
+  const stack = error?.cause?.stack ?? error?.stack ?? (details as { stack?: unknown } | null)?.stack
   return { error: error?.message ?? 'failed', ...(typeof stack === 'string' ? { stack } : {}) }
 }
 
@@ -60,8 +78,8 @@ export function ldgCallList(host: AbilityHost) {
     models: false,
     handle: ({ taskId }) =>
       host.read(function* (tx) {
-        yield* loadTask(tx, taskId)
-        return { calls: (yield* tx.call.list(taskId, ['call'])).map(toLedgerCall) }
+        const task = yield* loadTask(tx, taskId)
+        return { calls: (yield* tx.call.list(taskId, ['call'])).map((call) => toLedgerCall(call, task)) }
       }),
   })
 }

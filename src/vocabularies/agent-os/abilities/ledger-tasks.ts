@@ -5,6 +5,7 @@ import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { defaultLimit, limitSchema, taskIdSchema } from '../../../abilities/task/task-input.ts'
 import { defineAbility } from '../../../bus/ability.ts'
 import { taskStatuses } from '../../../entities/task.ts'
+import { isTaskId, maxTaskIdLength } from '../../../entities/task-id.ts'
 import type { TaskFilter } from '../../../ledger/ledger.ts'
 import { saveTask } from '../../../steps/save-task.ts'
 import { requestedBy } from '../../../steps/step-context.ts'
@@ -80,8 +81,10 @@ function filterOf(query: z.output<typeof querySchema>): TaskFilter {
 const recordSchema = z.object({
   id: z
     .string()
-    .max(100)
-    .regex(/^task-[a-z0-9]+$/, 'expected an id like `task-abc123`'),
+    .refine(
+      isTaskId,
+      `expected an id of at most ${maxTaskIdLength} letters, digits, hyphens and underscores, like \`task-abc123\` or a UUID`,
+    ),
   parentTaskId: taskIdSchema.nullish(),
   completionStatus: z.string().nullish(),
   systemPrompt: z.string().trim().min(1).optional(),

@@ -33,7 +33,7 @@ export function taskSend(host: AbilityHost) {
       const engine = await host.engineFor(caller)
       try {
         const sent = await engine.send({ id: taskId, expectedVersion }, message, { delivery, retry })
-        return { success: true, status: processStatusOf(await afterAdmission(engine, sent)) }
+        return { success: true, status: processStatusOf(await afterAdmission(host, engine, sent)) }
       } catch (error) {
         if (!ErrandError.isInstance(error) || error.code !== 'INVALID_TRANSITION') throw error
         const task = await engine.get(taskId)

@@ -50,6 +50,11 @@ const chatMessageSchema = z.object({
   name: z.string().optional(),
 })
 
+/** A message of a task's context, as models read it. */
+export type ChatMessage = z.output<typeof chatMessageSchema>
+/** A call that a message of an assistant asks for. */
+export type ToolCall = NonNullable<ChatMessage['tool_calls']>[number]
+
 export const taskDetailSchema = taskItemSchema.extend({
   ...wholeTaskSchema().pick({ description: true, priority: true, executor: true, owner: true }).shape,
   /** How it ended, as in the ledger's record; absent until then. */
