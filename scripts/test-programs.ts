@@ -31,6 +31,7 @@ export const testPrograms = [
   'ledger/sqlite/child-engine',
   'memory/kill-process',
   'page/browser/server',
+  'long/engine/two-containers-process',
   'postgres/life-process',
   'postgres/opening-process',
   'surfaces/mcp/stdio-server',

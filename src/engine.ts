@@ -20,11 +20,9 @@ import { requireRuntime } from './core/runtime.ts'
 import { createDrafter } from './drafts/draft.ts'
 import { requireExecutors } from './drafts/known-executors.ts'
 import type { Engine, EngineOptions } from './engine-api.ts'
-import type { CallRecord } from './entities/call.ts'
 import type { TaskRecord } from './entities/task.ts'
 import { createAgents } from './executors/agent/agents.ts'
-import { processGroupOf, reclaimAll } from './executors/process-group.ts'
-import { markOf } from './executors/process-mark.ts'
+import { reclaimCalls } from './executors/reclaim-calls.ts'
 import type { Ledger, Op, Reads } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
 import type { MemoryHost } from './memory/memory-host.ts'
@@ -184,7 +182,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       redaction,
       treeLimits: drafter.treeLimits,
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
-      reclaim: reclaimProcesses,
+      reclaim: reclaimCalls,
       readTask: runs?.readTask ?? ((tx, { id }) => viewOf(tx, id)),
       memoryAccepts: (id) => isUsers(id) || (memory.archive && runBus.has(id)),
       teamWork: {
@@ -285,14 +283,4 @@ async function embedOnBus(bus: Bus, texts: readonly string[]): Promise<unknown> 
     "Facts are compared by their embeddings (`memory.similarity: 'embeddings'`), but no ability `model:embed` is registered. Give `createEngine` an `embeddingModel`, or an ability with that id.",
     { abilityId: 'model:embed' },
   )
-}
-
-/**
- * Ends the commands that calls left running when their process died. Resolves with the calls that may own processes which still
- * run; rejects when a process provably belongs to a call and cannot be ended.
- */
-async function reclaimProcesses(calls: readonly CallRecord[]): Promise<CallRecord[]> {
-  // The details of a failed call may no longer name its process group; its processes still carry its id.
-  const outcomes = await reclaimAll(calls.map(({ id, details }) => processGroupOf(details) ?? { mark: markOf(id) }))
-  return calls.filter((_call, index) => outcomes[index] === 'unproven')
 }

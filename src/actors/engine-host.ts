@@ -56,6 +56,9 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
   live(taskId: string, output: LiveContent): void
   /** The row of this engine. */
   instanceRow(leaseUntil: number): InstanceRecord
-  /** Ends the processes that calls left running after their engine; rejects while one of them is alive. */
-  reclaim(calls: readonly CallRecord[]): Promise<void>
+  /**
+   * Ends the processes that calls left running after their engine, and resolves to the calls whose processes may still run, because they
+   * cannot be seen from here; rejects while one that is seen is alive.
+   */
+  reclaim(calls: readonly CallRecord[]): Promise<readonly CallRecord[]>
 }

@@ -25,10 +25,11 @@ export interface LifecycleParts
   ids: Ids
   options: ParsedEngineOptions
   /**
-   * Ends the processes that calls of a dead engine left running; resolves to the calls whose processes cannot be
-   * distinguished from foreign ones.
+   * Ends the processes that calls of a dead engine left running; resolves to the calls whose processes may still run.
+   *
+   * @param place.onOneHost all engines of the ledger are on this host.
    */
-  reclaim(calls: readonly CallRecord[]): Promise<CallRecord[]>
+  reclaim(calls: readonly CallRecord[], place: { onOneHost: boolean }): Promise<CallRecord[]>
   /** A task as abilities of memory receive it. */
   readTask: MemoryArchiveHost['readTask']
   /** Which abilities of memory receive settled tasks. */

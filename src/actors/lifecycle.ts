@@ -1,10 +1,10 @@
 // The life of an engine: it opens, works, drains and closes; or its ledger fails. Connects feed, actors, supervisor and
 // subscribers; steps and reads pass through here, so that nothing outlives `close`.
-import { hostname } from 'node:os'
 import type { TeamMembership } from '../agent-run.ts'
 import { currentReader } from '../bus/reader.ts'
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
+import { placeOfProcess } from '../core/process-place.ts'
 import { waitAtMost } from '../core/signals.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
@@ -49,8 +49,7 @@ export class Lifecycle {
   readonly #archive: MemoryArchive
   readonly #teamReconciler: TeamReconciler
   #startedAt = 0
-  /** Asked for once: the name of the host takes a system call, and each admission renews the row. */
-  readonly #where = { pid: process.pid, host: hostname() }
+  readonly #where = { pid: process.pid, host: placeOfProcess() }
   #working: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #failure: unknown
@@ -274,15 +273,17 @@ export class Lifecycle {
     this.feed.stop()
   }
 
-  async #reclaim(calls: readonly CallRecord[]): Promise<void> {
-    for (const { id, taskId } of await this.#parts.reclaim(calls)) {
+  async #reclaim(calls: readonly CallRecord[]): Promise<CallRecord[]> {
+    const left = await this.#parts.reclaim(calls, { onOneHost: this.ledger.now === undefined })
+    for (const { id, taskId } of left) {
       this.report(
         new Error(
-          `A process group of call ${id} may still be running: it could not be distinguished from a foreign one.`,
+          `A command of call ${id} may still be running: it was started where this engine sees no processes (another host or container), or cannot be distinguished from a foreign one.`,
         ),
         { callId: id, taskId },
       )
     }
+    return left
   }
 }
 

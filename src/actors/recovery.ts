@@ -1,8 +1,9 @@
 // Takes over what lost engines left. A dead engine on this host is detected at once by its released lock; one that
-// hangs, or runs on another host, by its lease. A step judges that the engine is lost and ends its runs; then its
+// hangs, or runs elsewhere, by its lease. A step judges that the engine is lost and ends its runs; then its
 // commands are ended; then a step closes the runs: only now may the tasks run again. An engine that reports in between
-// keeps its runs.
-import { hostname } from 'node:os'
+// keeps its runs. A command of another host or container cannot be seen from here, and so not be ended: its call is
+// closed as one whose command may still run.
+import { placeOfProcess } from '../core/process-place.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
 import { isOriginalEngine } from '../ledger/copy/original-engines.ts'
@@ -34,10 +35,10 @@ export async function recoverDead(host: RecoveryHost): Promise<void> {
 
 /** A ledger without a clock of its own is on one host, whatever the host was called before. */
 function isElsewhere(instance: InstanceRecord, { ledger }: RecoveryHost): boolean {
-  return ledger.now !== undefined && instance.host !== hostname()
+  return ledger.now !== undefined && instance.host !== placeOfProcess()
 }
 
-/** Only an engine on the same host can end the commands of a dead one: while one works there, it recovers it. */
+/** Only an engine in the same place can end the commands of a dead one: while one works there, it recovers it. */
 function isLeftToItsHost({ id, host }: InstanceRecord, instances: readonly InstanceRecord[], at: number): boolean {
   return instances.some((each) => each.host === host && each.id !== id && each.leaseUntil > at)
 }
@@ -50,9 +51,9 @@ async function recoverIfLost(instance: InstanceRecord, at: number, host: Recover
     // A ledger with a time of its own has compared the lease with it.
     const isSilent = life === 'silent' || (host.ledger.now === undefined && leaseUntil <= at)
     if (alive && !(host.mayJudgeLeases && isSilent)) return
-    // The process table of this host says nothing about the commands of another one, and those of the original of a copy go on.
-    const leavesCommands = isElsewhere(instance, host) || (await host.ledger.read((tx) => isOriginalEngine(tx, id)))
-    const reclaim = leavesCommands ? async () => {} : host.reclaim
+    // The commands of the original of a copy go on.
+    const leavesCommands = await host.ledger.read((tx) => isOriginalEngine(tx, id))
+    const reclaim = leavesCommands ? async () => [] : host.reclaim
     const lost: LostEngine = { instanceId: id, reason: 'interrupted', onlyIfLeaseEndsAt: alive ? leaseUntil : null }
     const closed = await takeOver(lost, { ...host, reclaim })
     // An engine that hangs keeps its lock: it may come back, and must be recognized as alive.
@@ -67,25 +68,31 @@ async function recoverIfLost(instance: InstanceRecord, at: number, host: Recover
 async function takeOver(lost: LostEngine, host: RecoveryHost): Promise<boolean> {
   const calls = await host.ledger.step(endRunsOf(lost, host.maxCrashes, host.stepContext()))
   if (calls === null) return false
-  const kept = await reclaimAll(calls, host)
-  await host.ledger.step(closeRunsOf(lost, kept, host.stepContext()))
+  const { kept, inDoubt } = await reclaimAll(calls, host)
+  await host.ledger.step(closeRunsOf({ ...lost, inDoubt }, kept, host.stepContext()))
   return kept.size === 0
 }
 
 /**
  * Ends the commands of these calls, closed ones included: commands may outlive their calls. Resolves to the tasks with
- * a command still alive.
+ * a command still alive, and to the calls whose commands may be.
  */
-async function reclaimAll(calls: readonly CallRecord[], { reclaim, report }: RecoveryHost): Promise<Set<string>> {
+async function reclaimAll(
+  calls: readonly CallRecord[],
+  { reclaim, report }: RecoveryHost,
+): Promise<{ kept: Set<string>; inDoubt: Set<string> }> {
   const kept = new Set<string>()
+  const inDoubt = new Set<string>()
   const ofTasks = [...Map.groupBy(calls, (call) => call.taskId)]
   await Promise.all(
-    ofTasks.map(([taskId, each]) =>
-      reclaim(each).catch((error: unknown) => {
+    ofTasks.map(async ([taskId, each]) => {
+      try {
+        for (const { id } of await reclaim(each)) inDoubt.add(id)
+      } catch (error) {
         kept.add(taskId)
         report(error, { doing: 'end the commands of a lost engine', taskId })
-      }),
-    ),
+      }
+    }),
   )
-  return kept
+  return { kept, inDoubt }
 }

@@ -8,7 +8,7 @@ import { isRedactFailure } from '../core/redact.ts'
 import { rest } from '../core/signals.ts'
 import { clipped, storableText } from '../core/storable-text.ts'
 import { messageOf, toStoredError } from '../core/stored-error.ts'
-import { type CallRecord, identOf, notesProcess } from '../entities/call.ts'
+import { type CallRecord, identOf, isInDoubt, notesProcess } from '../entities/call.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'
 import { paramsToStore } from '../ledger/redacted-content.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
@@ -105,8 +105,9 @@ export class RunCalls {
   }
 
   async #make(entry: EntryDescription, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
-    const onInterrupt = way.onInterrupt ?? this.#core.onInterrupt
     const found = this.#core.find(entry)
+    const inDoubt = found !== undefined && isInDoubt(found)
+    const onInterrupt = way.onInterrupt ?? (inDoubt ? this.#core.onInterruptInDoubt : this.#core.onInterrupt)
     const attempt = way.inAllAttempts ? (found?.attempt ?? this.#core.attempt) : this.#core.attempt
     const replay = this.#core.repeats(found) ? 'anew' : replayOf(found, attempt, onInterrupt)
     if (found !== undefined && (replay === 'result' || replay === 'error')) this.#core.journal.replayed(found)
@@ -267,7 +268,8 @@ export class RunCalls {
 
   /** Asks a person about a call that a crash interrupted; resolves to true to run it again. */
   async #askAgain(found: CallRecord): Promise<boolean> {
-    const question = `The call "${found.name}" was interrupted and may have happened. Run it again?`
+    const doubt = isInDoubt(found) ? ', and its command may still run' : ''
+    const question = `The call "${found.name}" was interrupted and may have happened${doubt}. Run it again?`
     const answers = { enum: ['rerun', 'fail'] }
     const key = `interrupted:${found.id}`
     return (await this.#core.request(() => this.#waits.ask(question, answers, { key }))) === 'rerun'

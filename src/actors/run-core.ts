@@ -49,6 +49,11 @@ export class RunCore {
   readonly host: RunHost
   /** Default for calls without `onInterrupt` of their own: what a later run does with an interrupted call. */
   readonly onInterrupt: OnInterrupt
+  /**
+   * The same for a call whose command may still run. The default of an executor does not count: `shell` runs a command again because what the
+   * interrupted one left has been ended.
+   */
+  readonly onInterruptInDoubt: OnInterrupt
   readonly divergence: DivergenceGuard
   #journal: RunJournal | undefined
   /** The run has journal entries, new or loaded: its end must check for open ones. */
@@ -71,6 +76,7 @@ export class RunCore {
     this.attempt = task.attempt
     this.host = host
     this.onInterrupt = task.policy.onInterrupt ?? onInterrupt ?? host.onInterrupt
+    this.onInterruptInDoubt = task.policy.onInterrupt ?? host.onInterrupt
     this.divergence = new DivergenceGuard(this, divergence ?? task.policy.divergence, divergenceWaitMs)
   }
 

@@ -89,3 +89,14 @@ export function interruptedError(name: string): StoredError {
     details: { call: name },
   }
 }
+
+/** The same for a call whose command could not be seen, and so not be ended. */
+export function mayStillRun(error: StoredError): StoredError {
+  const message = `${error.message}. Its command may still run: it could not be ended from where the task goes on`
+  return { ...error, message, details: { ...(error.details as object | undefined), mayStillRun: true } }
+}
+
+/** The command of an interrupted call may still run. */
+export function isInDoubt({ error }: Pick<CallRecord, 'error'>): boolean {
+  return error?.code === 'CALL_INTERRUPTED' && (error.details as { mayStillRun?: unknown } | null)?.mayStillRun === true
+}

@@ -3,6 +3,7 @@
 export interface InstanceRecord {
   id: string
   pid: number
+  /** Where its pid counts: the name of its host, and what else identifies its processes (core/process-place.ts). */
   host: string
   startedAt: number
   /** When its lease ends unless it is renewed. */

@@ -3,6 +3,7 @@
 // its start time, or by a mark in its environment.
 import { z } from 'zod'
 import { type Clock, systemClock } from '../core/clock.ts'
+import { placeOfProcess } from '../core/process-place.ts'
 import { rest } from '../core/signals.ts'
 import { type CommandTrace, type Found, ProcessSearch } from './process-search.ts'
 import { type ProcessEntry, type ProcessTable, systemProcessTable } from './process-table.ts'
@@ -11,6 +12,8 @@ import { type ProcessEntry, type ProcessTable, systemProcessTable } from './proc
 export interface ProcessGroup extends CommandTrace {
   pgid: number
   startedAt: string
+  /** Where its numbers count (core/process-place.ts). */
+  place: string
 }
 
 /**
@@ -41,7 +44,12 @@ const rarePauseMs = 1_000
 const maxSearches = 5
 
 // 0, 1 and -1 would address our own group, init and all processes.
-const processGroupSchema = z.object({ pgid: z.int().min(2), startedAt: z.string().min(1), mark: z.string().min(3) })
+const processGroupSchema = z.object({
+  pgid: z.int().min(2),
+  startedAt: z.string().min(1),
+  mark: z.string().min(3),
+  place: z.string().min(1),
+})
 
 /** The process group stored in the details of a call (`{ processGroup }`); undefined without one. */
 export function processGroupOf(details: unknown): ProcessGroup | undefined {
@@ -56,7 +64,7 @@ export async function describeProcessGroup(
 ): Promise<ProcessGroup | undefined> {
   const leader = await processTable.get(pid)
   if (leader === undefined || leader.pgid !== pid) return undefined
-  return { pgid: pid, startedAt: leader.startedAt, mark }
+  return { pgid: pid, startedAt: leader.startedAt, mark, place: placeOfProcess() }
 }
 
 /** Whether any process of the command still runs, in its group or outside. Zombies do not count. */

@@ -44,8 +44,9 @@ export type ShellResult = z.output<ReturnType<typeof shellResult>>
 /**
  * Creates an executor whose tasks are shell commands. A command that exits with a code other than 0 fails with
  * `EXIT_CODE`, one ended by a signal with `SIGNALED`, one that cannot be started with `SPAWN_FAILED`, one that refers
- * to an unset secret with `NO_SECRET`. A command interrupted by a crash is run again. In its output, the secrets that
- * `env` refers to are replaced by `[secret NAME]`.
+ * to an unset secret with `NO_SECRET`. A command interrupted by a crash is run again, because what was left of it has been
+ * ended; one that may still run on another host or in another container only if the task or the engine says so
+ * (`onInterrupt`). In its output, the secrets that `env` refers to are replaced by `[secret NAME]`.
  *
  * @example
  * const engine = await createEngine({ executors: { shell: createShell({ killGraceMs: 10_000 }) } })

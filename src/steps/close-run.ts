@@ -2,7 +2,7 @@
 // Calls still in flight may have taken effect: they are recorded as interrupted, and later outcomes of them are refused.
 
 import type { StoredError } from '../core/errors.ts'
-import { type CallRecord, interruptedError } from '../entities/call.ts'
+import { type CallRecord, interruptedError, isInDoubt, mayStillRun } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { amend } from './amend.ts'
@@ -38,15 +38,31 @@ export interface FormerHolder {
   instanceId: string
   /** `interrupted`: the engine died or hangs. `released`: it closes, which does not count as a crash. */
   reason: 'interrupted' | 'released'
+  /** The calls whose commands may still run. Default: none. */
+  inDoubt?: ReadonlySet<string>
 }
 
 /** Closes the ended run of a task and its calls in flight. */
 export function* closeEndedRun(tx: Tx, task: TaskRecord, ctx: StepContext, former?: FormerHolder): Op<void> {
-  yield* closeEntries(tx, task, isInFlight, (call) => brokenOff(call, task, former), ctx)
+  const inDoubt = former?.inDoubt ?? new Set()
+  const errorOf = (call: CallRecord): StoredError => {
+    const error = brokenOff(call, task, former)
+    return inDoubt.has(call.id) ? mayStillRun(error) : error
+  }
+  yield* closeEntries(tx, task, isInFlight, errorOf, ctx)
+  if (inDoubt.size > 0) yield* noteDoubts(tx, task, inDoubt)
   const run = yield* tx.run.get(task.id, task.run)
   if (run) yield* tx.run.save({ ...run, status: 'closed', closedAt: ctx.at })
   const lost = former === undefined ? {} : { lost: former.instanceId }
   yield* amend(tx, task, { runOpen: false }, ctx, 'run.closed', { run: task.run, ...lost })
+}
+
+/** Marks also the calls of the run that were closed before, while their functions still worked. */
+function* noteDoubts(tx: Tx, task: TaskRecord, inDoubt: ReadonlySet<string>): Op<void> {
+  for (const call of yield* tx.call.list(task.id, ['call'])) {
+    if (!inDoubt.has(call.id) || call.run !== task.run || call.error?.code !== 'CALL_INTERRUPTED') continue
+    if (!isInDoubt(call)) yield* tx.call.save({ ...call, error: mayStillRun(call.error) })
+  }
 }
 
 /** The error of a call that was begun and may have taken effect. Only the death of an engine is reported as a crash. */

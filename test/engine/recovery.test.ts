@@ -41,6 +41,7 @@ async function setup({ isAlive = 'dead' as Awaited<ReturnType<Ledger['isAlive']>
     stepContext: () => ({ at: now, instanceId: 'instance-recovering' }),
     async reclaim(calls: readonly CallRecord[]) {
       reclaimed.push(calls.map(({ id }) => id))
+      return []
     },
     report: (error) => reported.push(error),
     ...more,
@@ -64,6 +65,7 @@ describe('recovery', () => {
         async reclaim(calls) {
           between = await state()
           reclaimed.push(calls.map(({ id }) => id))
+          return []
         },
       }),
     )
@@ -91,11 +93,12 @@ describe('recovery', () => {
 
   it('recovery lets an engine that reports afterwards close its runs itself', async () => {
     const { inner, host, state } = await setup({ isAlive: 'alive' })
-    const reclaim = async (): Promise<void> => {
+    const reclaim = async () => {
       await inner.step({
         name: 'heartbeat',
         decide: (tx) => tx.instance.renew({ ...lostInstance, leaseUntil: now + 60_000 }),
       })
+      return []
     }
     await recoverDead(host({ reclaim }))
     expect(await state()).toEqual({ task: 'waiting', ready: false, run: 'ending', call: 'in_progress' })
@@ -113,7 +116,7 @@ describe('recovery', () => {
   it('recovery is continued by another engine when the one that began it is lost in between', async () => {
     const { host, state, reclaimed } = await setup()
     const begun = Promise.withResolvers<void>()
-    const reclaim = (): Promise<void> => {
+    const reclaim = (): Promise<never> => {
       begun.resolve()
       return new Promise(() => {})
     }

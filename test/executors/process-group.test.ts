@@ -49,7 +49,7 @@ const reclaim = async (trace: CommandTrace, options?: Partial<EndOptions>) => (a
 
 /** Larger than any pid: a signal to it reaches no process. */
 const noPid = 2 ** 22 + 1
-const fakeGroup: ProcessGroup = { pgid: noPid, startedAt: 'then', mark: 'ERRAND_CALL_ID=call-fake' }
+const fakeGroup: ProcessGroup = { pgid: noPid, startedAt: 'then', mark: 'ERRAND_CALL_ID=call-fake', place: 'h' }
 const fakeEntry = (changes: Partial<ProcessEntry> = {}): ProcessEntry => {
   return { pid: noPid, ppid: 1, pgid: noPid, sessionId: noPid, startedAt: 'then', zombie: false, ...changes }
 }
@@ -384,7 +384,7 @@ describe('the processes of a command', () => {
   })
 
   it('processGroupOf reads a process group from the details of a call, and refuses everything else', async () => {
-    const group = { pgid: 4242, startedAt: 'then', mark: 'A=b' }
+    const group = { pgid: 4242, startedAt: 'then', mark: 'A=b', place: 'h' }
     expect(processGroupOf(JSON.parse(JSON.stringify({ processGroup: group })))).toEqual(group)
     for (const pgid of [-1, 0, 1, 1.5, '4242', null])
       expect(processGroupOf({ processGroup: { ...group, pgid } })).toBeUndefined()

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { placeOfProcess } from '../../src/core/process-place.ts'
 import { maxStoredLines, maxTailBytes } from '../../src/executors/command-output.ts'
 import { isAlive, type ProcessGroup, processGroupOf } from '../../src/executors/process-group.ts'
 import { shell } from '../../src/executors/shell.ts'
@@ -345,6 +346,7 @@ describe('the gate of a command', () => {
     expect(group()).toEqual({
       pgid: expect.any(Number),
       startedAt: expect.any(String),
+      place: placeOfProcess(),
       mark: `ERRAND_CALL_ID=${context.callId}`,
     })
   })

@@ -1,8 +1,8 @@
 // The locks of instances, by which others see whether they live. Each is held by the session of the watch of its process. It is released when the
 // session ends, which proves a death; but a session also ends when the network fails, so an instance without its lock is given time to take it
 // back.
-import { hostname } from 'node:os'
 import type { Clock } from '../../../core/clock.ts'
+import { placeOfProcess } from '../../../core/process-place.ts'
 import type { Life } from '../../ledger.ts'
 import { applicationId } from '../../migrations/migrations.ts'
 import type { PostgresClient } from './client.ts'
@@ -96,7 +96,7 @@ export class InstanceLocks {
       this.#missing.delete(instanceId)
       return found.silent ? 'silent' : 'alive'
     }
-    if (found.host === hostname() && found.pid !== null && !isProcess(found.pid)) return 'dead'
+    if (found.host === placeOfProcess() && found.pid !== null && !isProcess(found.pid)) return 'dead'
     const now = this.#clock.now()
     if (now < this.#judgesFrom) return found.silent ? 'silent' : 'unknown'
     const seen = this.#missing.get(instanceId)
@@ -119,7 +119,7 @@ export class InstanceLocks {
   }
 }
 
-/** Whether a process of this host has this id, of any user. */
+/** Whether a process that this one sees has this id, of any user. */
 function isProcess(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -130,10 +130,14 @@ export class ServerConnection implements PostgresClient {
   async #answeredInTime<R>(sql: string, answered: Promise<R>): Promise<R> {
     const withinMs = sql.startsWith('begin') ? begunWithinMs : this.#purpose.answeredWithinMs
     if (withinMs === undefined) return await answered
-    const timer = systemClock.setTimeout(() => this.drop(), withinMs)
+    let isAnswered = false
+    // Timers come before what has arrived: after work that kept the event loop busy the answer may lie in the socket.
+    const late = (): void => void setImmediate(() => isAnswered || this.drop())
+    const timer = systemClock.setTimeout(late, withinMs)
     try {
       return await answered
     } finally {
+      isAnswered = true
       systemClock.clearTimeout(timer)
     }
   }

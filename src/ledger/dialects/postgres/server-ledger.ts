@@ -96,6 +96,12 @@ export async function openServerLedger(url: string, clock: Clock = steadyClock):
   }
 }
 
+/**
+ * When the server ends a transaction that waits for its process, and so frees its locks. Work that keeps the event loop busy leaves it
+ * waiting, for as long as it takes; beginning again would meet the same.
+ */
+const maxIdle = '15s'
+
 /** Only the watch needs a session of its own; the others may share those of a connection pool. */
 function connectionsTo(target: ServerTarget): Record<'writer' | 'reader' | 'watch', ServerConnection> {
   const byIndex = Object.fromEntries(scans.map((scan) => [scan, 'off']))
@@ -106,12 +112,12 @@ function connectionsTo(target: ServerTarget): Record<'writer' | 'reader' | 'watc
   const watch = connection('watch', { statement_timeout: '10s' }, {})
   const writerSettings = {
     lock_timeout: '5s',
-    idle_in_transaction_session_timeout: '2s',
+    idle_in_transaction_session_timeout: maxIdle,
     ...forSteps,
     synchronous_commit: 'on',
   }
   const writer = connection('writer', writerSettings, steps)
-  const reader = connection('reader', { ...forSteps, idle_in_transaction_session_timeout: '10s' }, steps)
+  const reader = connection('reader', { ...forSteps, idle_in_transaction_session_timeout: maxIdle }, steps)
   // After a takeover the previous server may still accept connections.
   for (const each of [writer, reader]) if (!each.isPooled) each.firstHost = () => watch.host
   return { writer, reader, watch }
