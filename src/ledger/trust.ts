@@ -1,26 +1,14 @@
-// Whether a ledger that was found, and not named, may be opened: its tasks run as the user who opens it, so a file that another user put
-// there is a program of theirs. The same idea as git's `safe.directory`.
+// Whether a ledger that was found, and not named, may be opened: its tasks run as the user who opens it, so a file that came from elsewhere is
+// a program of others. It is trusted if this user's errand made it, or if the user said so. The same idea as git's `safe.directory`.
 import { spawnSync } from 'node:child_process'
-import {
-  accessSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { basename, dirname, join } from 'node:path'
-import { z } from 'zod'
+import { constants, existsSync, lstatSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { ErrandError } from '../core/errors.ts'
-import { createRandomIds } from '../core/ids.ts'
-import { parse } from '../core/parse.ts'
-import { sha256 } from '../core/sha256.ts'
-import { type Environment, homeOf } from './home.ts'
+import { trustIdIn } from './dialects/sqlite/trust-id.ts'
+import type { Environment } from './home.ts'
+import { logNow, placesNow, realOf, recordOf, saveRecord } from './trust-record.ts'
+
+export { recordFolder } from './trust-record.ts'
 
 /** `refused`: even if the user says that they trust it. `asked`: the user is asked first. */
 export type Trust =
@@ -33,49 +21,74 @@ interface Place {
   stat: Stats
 }
 
+/** How long another process may take to create the ledger, or to begin its log: until then there is a journal, or a log not yet recorded. */
+const settledWithinMs = 1_000
+const lookAgainMs = 20
+
 /**
- * Judges the location of a ledger that may not exist yet. If no other user can write it and git does not track it, it is the user's own,
- * and is listed as trusted when it is first seen. If that list cannot be kept, owners and modes alone decide. A listed ledger is judged
- * again when its file, its folder or their owner has changed.
+ * Judges a ledger that may not exist yet: its file, the write-ahead log and the journal beside it, before any of them is read. It is trusted
+ * if the state folder of this user has its id, which is read from the file last, once the log is known to be one of this user's engines. A
+ * recorded ledger is judged again when its file, its folder or their owner has changed.
  *
- * @throws ErrandError INVALID_INPUT for a list that is not one.
+ * @throws ErrandError INVALID_INPUT for a record that is not one.
  */
 export function judgeLedger(path: string, env: Environment): Trust {
-  const uid = process.getuid?.()
-  // Windows keeps other users out of a user's folders.
-  if (uid === undefined) return { verdict: 'trusted' }
   const places = placesOf(path)
-  const open = places.find(({ stat }) => (stat.mode & constants.S_IWOTH) !== 0)
+  // Windows keeps other users out of a user's folders.
+  const uid = process.getuid?.()
+  const open = uid === undefined ? undefined : places.find(({ stat }) => (stat.mode & constants.S_IWOTH) !== 0)
   if (open !== undefined) return { verdict: 'refused', why: `all users can write ${open.path}` }
-  if (isListed(path, places, env)) return { verdict: 'trusted' }
-  const foreign = places.find(({ stat }) => stat.uid !== uid && stat.uid !== 0)
-  if (foreign !== undefined) return { verdict: 'asked', why: `${foreign.path} belongs to another user` }
-  const shared = places.find(({ stat }) => (stat.mode & constants.S_IWGRP) !== 0 && !isOwnGroup(stat.gid, uid))
-  if (shared !== undefined) return { verdict: 'asked', why: `other members of its group can write ${shared.path}` }
-  if (isListKept(env) && isTracked(path, env)) return { verdict: 'asked', why: 'git tracks it' }
-  if (existsSync(path)) trustLedger(path, env)
+  if (!settles(() => !existsSync(`${realOf(path)}-journal`))) {
+    return { verdict: 'refused', why: `${path}-journal would change it when it is opened, and no engine leaves one` }
+  }
+  const record = recordOf(path, env)
+  const isSame = record !== undefined && placesNow(path).join() === record.places.join()
+  const others = isSame && record.isConfirmed ? undefined : whoElse(places, uid)
+  if (others !== undefined) return { verdict: 'asked', why: others }
+  if (!isSame && existsSync(path) && isTracked(path, env)) return { verdict: 'asked', why: 'git tracks it' }
+  if (!settles(() => isOwnLog(path, env))) {
+    return {
+      verdict: 'asked',
+      why: `${path}-wal, which SQLite would play into it, was not written by an engine of yours`,
+    }
+  }
+  const id = existsSync(path) ? trustIdIn(path) : 'empty'
+  if (id === 'empty') return { verdict: 'trusted' }
+  // Read again: another process may have created the ledger meanwhile.
+  const known = recordOf(path, env)
+  // A damaged file in its place is the ledger that it was: no engine works on it, and it can be restored.
+  if (known === undefined || !(id === known.id || (id === 'unreadable' && isSame))) {
+    return { verdict: 'asked', why: 'it was not created by an engine of yours' }
+  }
+  if (!isSame) saveRecord(path, known, env)
   return { verdict: 'trusted' }
 }
 
-/** Lists a ledger as trusted by this user. False if the list cannot be written. */
-export function trustLedger(path: string, env: Environment): boolean {
-  const file = listFile(path, env)
-  if (file === undefined || !isListKept(env)) return false
-  const fresh = `${file}.${createRandomIds().next('new')}`
-  try {
-    writeFileSync(fresh, `${JSON.stringify(entryOf(path, placesOf(path)))}\n`, { mode: 0o600, flag: 'wx' })
-    renameSync(fresh, file)
-    return true
-  } catch {
-    return false
+/** Records that this user trusts a ledger, which gets an id of its own. False if that cannot be recorded. */
+export async function trustLedger(path: string, env: Environment): Promise<boolean> {
+  return await (await import('./dialects/sqlite/open-file.ts')).claimFile(path, env)
+}
+
+/** The log is looked at first: an engine records it before it writes to it. */
+function isOwnLog(path: string, env: Environment): boolean {
+  const log = logNow(path)
+  return log === null || log === recordOf(path, env)?.log
+}
+
+function settles(isSettled: () => boolean): boolean {
+  const sleeping = new Int32Array(new SharedArrayBuffer(4))
+  for (let waitedMs = 0; !isSettled(); waitedMs += lookAgainMs) {
+    if (waitedMs >= settledWithinMs) return false
+    Atomics.wait(sleeping, 0, 0, lookAgainMs)
   }
+  return true
 }
 
 /** The refusal of a ledger that is not trusted, with what would help. */
 export function untrusted(path: string, { verdict, why }: Exclude<Trust, { verdict: 'trusted' }>): ErrandError {
   const remedy =
     verdict === 'refused'
-      ? 'Remove that permission with "chmod o-w", or name the ledger with --ledger or ERRAND_LEDGER.'
+      ? 'Remove that file or that permission ("chmod o-w"), or name the ledger with --ledger or ERRAND_LEDGER.'
       : `Trust it with "errand trust '${path}'" if you know where it comes from, or name it with --ledger.`
   return new ErrandError(
     'LEDGER_UNTRUSTED',
@@ -84,65 +97,22 @@ export function untrusted(path: string, { verdict, why }: Exclude<Trust, { verdi
   )
 }
 
-/** Its folder and its file, if they exist. */
+/** Its folder and its files, if they exist. */
 function placesOf(path: string): Place[] {
-  return [dirname(path), path].flatMap((each) => {
+  return [dirname(path), path, `${realOf(path)}-wal`].flatMap((each) => {
     if (!existsSync(each)) return []
     const real = realpathSync(each)
     return [{ path: real, stat: statSync(real) }]
   })
 }
 
-// --- The list of trusted ledgers: a file for each, so that no two processes write the same one ------------------------
-
-const entrySchema = z.object({ ledger: z.string(), places: z.array(z.string()) })
-
-/** Where the trust in a ledger is recorded (XDG base directories); undefined for a user without a home. */
-export function listFile(path: string, env: Environment): string | undefined {
-  const folder = listFolder(env)
-  const name = sha256(realOf(path)).slice(0, 32)
-  return folder === undefined ? undefined : join(folder, `${name}.json`)
-}
-
-export function listFolder(env: Environment): string | undefined {
-  const home = homeOf(env)
-  const state = env['XDG_STATE_HOME'] || (home === undefined ? undefined : join(home, '.local', 'state'))
-  return state === undefined ? undefined : join(state, 'errand', 'trusted-ledgers')
-}
-
-function realOf(path: string): string {
-  return existsSync(path) ? realpathSync(path) : path
-}
-
-/** The properties by which a trusted ledger is recognized. */
-function entryOf(path: string, places: readonly Place[]): z.output<typeof entrySchema> {
-  return { ledger: realOf(path), places: places.map(({ stat }) => `${stat.dev}:${stat.ino}:${stat.uid}`) }
-}
-
-function isListed(path: string, places: readonly Place[], env: Environment): boolean {
-  const file = listFile(path, env)
-  if (file === undefined || !existsSync(file)) return false
-  let stored: unknown
-  try {
-    stored = JSON.parse(readFileSync(file, 'utf8'))
-  } catch (error) {
-    const message = `${file}, which records that a ledger is trusted, cannot be read. Delete it and trust the ledger again.`
-    throw new ErrandError('INVALID_INPUT', message, { file }, error)
-  }
-  const entry = parse(entrySchema, stored, file)
-  return JSON.stringify(entry) === JSON.stringify(entryOf(path, places))
-}
-
-function isListKept(env: Environment): boolean {
-  const folder = listFolder(env)
-  if (folder === undefined) return false
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    accessSync(folder, constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
+/** Why other users may have written it; undefined if none can have. */
+function whoElse(places: readonly Place[], uid: number | undefined): string | undefined {
+  if (uid === undefined) return undefined
+  const foreign = places.find(({ stat }) => stat.uid !== uid && stat.uid !== 0)
+  if (foreign !== undefined) return `${foreign.path} belongs to another user`
+  const shared = places.find(({ stat }) => (stat.mode & constants.S_IWGRP) !== 0 && !isOwnGroup(stat.gid, uid))
+  return shared && `other members of its group can write ${shared.path}`
 }
 
 // --- Who else may have written it --------------------------------------------------------------------------------------

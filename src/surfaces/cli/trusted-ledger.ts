@@ -19,7 +19,7 @@ export async function openableLedger(io: CommandIo, flags: Flags): Promise<strin
   if (trust.verdict !== 'trusted') {
     const question = `The ledger ${ledger} is not trusted yet: ${trust.why}, and its tasks would run as you. Trust it?`
     if (trust.verdict === 'refused' || !(await saysYes(io, question))) throw untrusted(ledger, trust)
-    trustLedger(ledger, io.env)
+    await trustLedger(ledger, io.env)
   }
   trustedHere.add(ledger)
   return ledger

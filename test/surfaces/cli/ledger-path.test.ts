@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import {
   ledgerExists,
   missingLedger,
@@ -161,10 +161,18 @@ const ps = async (env: Record<string, string | undefined>, ...flags: string[]) =
   return { code: await main(['ps', ...flags], io), err: io.err() }
 }
 
+/** Adds a task to `.errand/ledger.db` as another user does. */
+async function plant(args: string[], place: Record<string, string | undefined> = {}): Promise<void> {
+  const own = process.env['XDG_STATE_HOME']
+  vi.stubEnv('XDG_STATE_HOME', join(folder, 'state of another user'))
+  const io = fakeIo({ cwd: folder, env: place as Record<string, string> })
+  expect(await main([...args, '--ledger', '.errand/ledger.db'], io)).toBe(0)
+  vi.stubEnv('XDG_STATE_HOME', own)
+}
+
 it('a found ledger that git tracks is refused until it is trusted or named, and the refusal says how', async () => {
   const place = { ...env(), HOME: join(folder, 'home') }
-  const io = fakeIo({ cwd: folder, env: place as Record<string, string> })
-  expect(await main(['add', 'first', '--ledger', '.errand/ledger.db'], io)).toBe(0)
+  await plant(['add', 'first'], place)
   git(folder, 'init', '-q')
   git(folder, 'add', '-f', '.errand/ledger.db')
   const ledger = join(folder, '.errand', 'ledger.db')
@@ -178,8 +186,7 @@ it('a found ledger that git tracks is refused until it is trusted or named, and 
 it('V-02 no command works on or serves a found ledger that git tracks', async () => {
   const place = { ...env(), HOME: join(folder, 'home') } as Record<string, string>
   const ran = join(folder, 'ran')
-  const planted = ['add', 'planted', '--run', `touch '${ran}'`, '--ledger', '.errand/ledger.db']
-  expect(await main(planted, fakeIo({ cwd: folder, env: place }))).toBe(0)
+  await plant(['add', 'planted', '--run', `touch '${ran}'`], place)
   git(folder, 'init', '-q')
   git(folder, 'add', '-f', '.errand/ledger.db')
   mkdirSync(join(folder, 'below'))
@@ -208,7 +215,7 @@ it('V-02 no command works on or serves a found ledger that git tracks', async ()
 it('a found ledger that git tracks is confirmed once at a terminal', async () => {
   const place = { ...env(), HOME: join(folder, 'home') }
   mkdirSync(join(folder, '.errand'))
-  await main(['add', 'first', '--ledger', '.errand/ledger.db'], fakeIo({ cwd: folder }))
+  await plant(['add', 'first'])
   git(folder, 'init', '-q')
   git(folder, 'add', '-f', '.errand/ledger.db')
   const refusing = answering(place, 'n\n')
@@ -216,4 +223,23 @@ it('a found ledger that git tracks is confirmed once at a terminal', async () =>
   expect(refusing.err()).toContain('git tracks it, and its tasks would run as you. Trust it? [y/N]')
   expect(await main(['ps'], answering(place, 'y\n'))).toBe(0)
   expect(await ps(place)).toEqual({ code: 0, err: '' })
+})
+
+it('V-02 a found ledger that came in an archive, or whose log did, is refused, and none of its tasks run', async () => {
+  const place = { ...env(), HOME: join(folder, 'home') } as Record<string, string>
+  const ran = join(folder, 'ran')
+  await plant(['add', 'planted', '--run', `touch '${ran}'`], place)
+  for (const verb of [['ps'], ['serve', '--port', '0'], ['repl', '--work', '-e', 'list']]) {
+    const io = fakeIo({ cwd: folder, env: place })
+    expect([verb, await main(verb, io), io.err()]).toEqual([
+      verb,
+      1,
+      expect.stringContaining('not created by an engine'),
+    ])
+  }
+  rmSync(join(folder, '.errand'), { recursive: true })
+  expect(await main(['add', 'own', '--ledger', '.errand/ledger.db'], fakeIo({ cwd: folder, env: place }))).toBe(0)
+  writeFileSync(join(folder, '.errand', 'ledger.db-wal'), 'a log')
+  expect(await ps(place)).toEqual({ code: 1, err: expect.stringContaining('ledger.db-wal') })
+  expect(existsSync(ran)).toBe(false)
 })

@@ -5,6 +5,7 @@ import { type CopyTarget, quotedColumns, type RowChange } from '../../copy-targe
 import type { Op } from '../../ledger.ts'
 import { applicationId, ledgerVersion, unfinishedCopyId } from '../../migrations/migrations.ts'
 import type { LedgerSnapshot, StoredRow, TableShape } from '../../snapshot.ts'
+import { isFoundBySearch, newTrustId, saveRecord } from '../../trust-record.ts'
 import { type Connection, connect, isBusy, sqliteCode, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { FileSnapshot, runToEnd } from './file-snapshot.ts'
@@ -13,6 +14,7 @@ import { prepareFile } from './open-file.ts'
 import { putInPlace, requireUnused, taken } from './replace-file.ts'
 import { schemaTexts } from './schema-texts.ts'
 import { ledgerTriggers, tableShapes, triggersOf } from './table-shapes.ts'
+import { storeTrustId } from './trust-id.ts'
 
 const busyTimeoutMs = 5_000
 /** Of the name of an unfinished copy. */
@@ -148,6 +150,7 @@ class FileTarget implements CopyTarget {
 
   async finish(lastNumbers: ReadonlyMap<string, number>): Promise<string | undefined> {
     const connection = this.#connection
+    const trustId = isFoundBySearch(this.name) ? newTrustId() : undefined
     this.#inTransaction(() => {
       for (const [table, last] of lastNumbers) {
         this.#change('delete from sqlite_sequence where name = ?', [table])
@@ -155,11 +158,14 @@ class FileTarget implements CopyTarget {
       }
       requireReferences(connection, this.name)
       for (const { sql } of ledgerTriggers()) connection.execute(sql)
+      if (trustId !== undefined) storeTrustId(connection, trustId)
       connection.pragma(`application_id = ${applicationId}`)
     })
     this.#toOneFile()
     connection.close()
-    return putInPlace(connection.path, this.name, { replace: this.#replace })
+    const replaced = putInPlace(connection.path, this.name, { replace: this.#replace })
+    if (trustId !== undefined) saveRecord(this.name, { id: trustId, isConfirmed: false, log: null }, process.env)
+    return replaced
   }
 
   /** Without a log, the file can be renamed, and read from a disk that cannot be written. An engine begins a new log. */

@@ -2,8 +2,10 @@
 // ten at once.
 import { chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Clock } from '../../../core/clock.ts'
+import { type Clock, systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
+import { createRandomIds } from '../../../core/ids.ts'
+import type { Environment } from '../../home.ts'
 import {
   applicationId,
   ledgerVersion,
@@ -11,10 +13,12 @@ import {
   unfinishedCopy,
   unfinishedCopyId,
 } from '../../migrations/migrations.ts'
+import { idForNew, isFoundBySearch } from '../../trust-record.ts'
 import { type Connection, connect, isBusy, unavailable } from './connection.ts'
 import { requireOwnSchema } from './own-schema.ts'
 import { quickCheck } from './quick-check.ts'
 import { schemaTexts } from './schema-texts.ts'
+import { claim, noteLog, storeTrustId } from './trust-id.ts'
 
 /** Waiting for a lock blocks the event loop, so it is short; longer waits are repeated asynchronously. */
 export const busyTimeoutMs = 50
@@ -35,6 +39,8 @@ export interface OpenedFile {
  * @throws ErrandError LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_CORRUPT, LEDGER_BUSY, LEDGER_UNAVAILABLE
  */
 export async function openFile(path: string, clock: Clock, random: () => number): Promise<OpenedFile> {
+  // Recorded before there is a file: whatever finds the file finds the record too.
+  if (isFoundBySearch(path) && isEmpty(path)) idForNew(path, process.env)
   const bytes = path === ':memory:' ? 0 : prepareFile(path)
   // The pauses are added up instead of reading the clock: a wall clock that jumps says nothing about the lock.
   for (let waitedMs = 0; ; ) {
@@ -66,6 +72,7 @@ function openOnce(path: string, bytes: number): OpenedFile {
       if (path !== ':memory:') requireOwnSchema(connection, path)
     })
     configure(connection, path)
+    noteLog(connection, path)
     const checkLater = bytes > checkedAtOnceBytes
     if (bytes > 0 && !checkLater) quickCheck(connection)
     migrate(connection, path)
@@ -194,6 +201,10 @@ function configure(connection: Connection, path: string): void {
   connection.pragma(`journal_size_limit = ${64 * 1024 * 1024}`)
 }
 
+function isEmpty(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0
+}
+
 /** Migrates in one transaction under the write lock: a second process finds it migrated. */
 function migrate(connection: Connection, path: string): void {
   if (Number(connection.pragma('user_version')) === ledgerVersion) return
@@ -202,6 +213,8 @@ function migrate(connection: Connection, path: string): void {
     const version = Number(connection.pragma('user_version'))
     refuseForeign(connection, path)
     for (const text of schemaTexts(version)) connection.execute(text)
+    const trustId = version === 0 && isFoundBySearch(path) ? idForNew(path, process.env) : undefined
+    if (trustId !== undefined) storeTrustId(connection, trustId)
     connection.pragma(`application_id = ${applicationId}`)
     connection.pragma(`user_version = ${ledgerVersion}`)
     connection.execute('commit')
@@ -221,4 +234,14 @@ function forgetStatistics(connection: Connection): boolean {
   const filled = tables.filter(({ name }) => rowsOf(`select '' as name from ${name} limit 1`).length > 0)
   for (const { name } of filled) connection.execute(`delete from ${name}`)
   return filled.length > 0
+}
+
+/** Opens a ledger that the user says they trust, and records it as theirs. False if that cannot be recorded. */
+export async function claimFile(path: string, env: Environment): Promise<boolean> {
+  const { connection } = await openFile(path, systemClock, createRandomIds().random)
+  try {
+    return claim(connection, path, env)
+  } finally {
+    connection.close()
+  }
 }

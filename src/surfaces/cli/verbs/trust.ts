@@ -1,7 +1,7 @@
-// `errand trust`: allows opening a ledger that errand found by itself and that others can write.
+// `errand trust`: allows opening a ledger that errand found by itself and that this user's errand did not create.
 import { ErrandError } from '../../../core/errors.ts'
 import { shownLedger } from '../../../ledger/open-ledger.ts'
-import { judgeLedger, listFolder, trustLedger, untrusted } from '../../../ledger/trust.ts'
+import { judgeLedger, recordFolder, trustLedger, untrusted } from '../../../ledger/trust.ts'
 import { printValue } from '../../../terminal/io.ts'
 import { isLedgerFile, ledgerExists, resolveLedger } from '../ledger-path.ts'
 import { defineVerb } from '../verb.ts'
@@ -9,8 +9,8 @@ import { defineVerb } from '../verb.ts'
 export const trust = defineVerb({
   usage: 'trust [LEDGER]',
   help: [
-    'Allows opening a ledger whose origin you know. Until then, errand refuses a ledger that it found by itself if others can write it or',
-    'git tracks it, because its tasks run with your permissions. Without LEDGER, trusts the one of this folder.',
+    'Allows opening a ledger whose origin you know. Until then, errand refuses a ledger that it found by itself and did not create for you,',
+    'because its tasks run with your permissions. Without LEDGER, trusts the one of this folder.',
   ].join('\n'),
   options: {},
   positionals: { max: 1 },
@@ -24,8 +24,8 @@ export const trust = defineVerb({
     }
     const trust = judgeLedger(ledger, io.env)
     if (trust.verdict === 'refused') throw untrusted(ledger, trust)
-    if (!trustLedger(ledger, io.env)) {
-      const folder = listFolder(io.env)
+    if (!(await trustLedger(ledger, io.env))) {
+      const folder = recordFolder(io.env)
       throw new ErrandError(
         'LEDGER_UNTRUSTED',
         `Cannot record that the ledger is trusted: ${folder ?? 'a home folder'} is not writable. Name the ledger with --ledger each time.`,
