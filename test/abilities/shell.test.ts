@@ -91,6 +91,13 @@ it('shell:run ends processes that a command has started in the background', asyn
   expect(left === undefined || left.zombie).toBe(true)
 })
 
+it('shell:run marks the processes of a command at random, because processes of other containers may be in sight', async () => {
+  const { run } = setup()
+  const marks = [await run('echo $ERRAND_CALL_ID'), await run('echo $ERRAND_CALL_ID')].map(({ stdout }) => stdout)
+  expect(new Set(marks).size).toBe(2)
+  for (const mark of marks) expect(mark).toMatch(/^unjournaled-[a-z\d]{10,}\n$/)
+})
+
 it('shell:run gives a command an empty standard input', async () => {
   const { run } = setup()
   expect(await run('cat; echo end')).toMatchObject({ stdout: 'end\n' })

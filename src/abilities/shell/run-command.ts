@@ -2,6 +2,7 @@
 import type { AbilityContext } from '../../bus/ability.ts'
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { createRandomIds } from '../../core/ids.ts'
 import { type Exit, gateCommand, type StartCommand } from '../../executors/command.ts'
 import { commandEnvironment } from '../../executors/command-environment.ts'
 import { createCommandOutput, endOfText, type OutputStream } from '../../executors/command-output.ts'
@@ -30,7 +31,8 @@ interface Report {
 /** @throws Failure SPAWN_FAILED; the reason of an aborted signal, once the command has ended. */
 export async function runCommand(command: string, settings: CommandSettings, context: AbilityContext): Promise<Report> {
   const output = createCommandOutput(() => {})
-  const callId = context.callId ?? unjournaledId()
+  // Without a journal entry. A process id would not do: another container may have the same, and commands that are seen from here.
+  const callId = context.callId ?? createRandomIds().next('unjournaled')
   const { signal } = context
   const spec = {
     command,
@@ -82,11 +84,4 @@ function shown(stream: OutputStream, maxShownLength: number): { text: string; tr
   const whole = stream.text()
   const text = endOfText(whole, maxShownLength)
   return { text, truncated: stream.truncated || text !== whole }
-}
-
-let unjournaled = 0
-
-/** Identifies the processes of a command that has no journal entry. */
-function unjournaledId(): string {
-  return `unjournaled-${process.pid}-${++unjournaled}`
 }
