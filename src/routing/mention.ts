@@ -23,6 +23,7 @@ const mentionPattern = /^@(\S+)(?=\s|$)/
  */
 export function extractMention(message: string): Mention | null {
   const found = mentionPattern.exec(message.slice(0, mentionReach))
-  if (!found || !isRecognizedId(found[1] as string)) return null
-  return { taskId: found[1] as string, text: message.slice(found[0].length).trimStart() }
+  const taskId = found?.[1] ?? ''
+  if (!found || taskId.length > maxTaskIdLength || !isRecognizedId(taskId)) return null
+  return { taskId, text: message.slice(found[0].length).trimStart() }
 }

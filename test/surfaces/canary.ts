@@ -203,6 +203,12 @@ function worker(record: (place: string, what: unknown) => void) {
       throw new Failure(word('Not'), { details: { of: canary }, cause: new Error(canary) })
     }
     await run.call('break', broken).catch((error: unknown) => record('the executor', error))
+    const lost = () => ({
+      toJSON() {
+        throw new Error(canary)
+      },
+    })
+    await run.call('lose', lost).catch((error: unknown) => record('the executor', error))
     await run.message('assistant', word('I say'))
     await run.message('user', [word('You'), ' say'])
     run.emit(`${word('stored')}\n`, { store: true })

@@ -90,6 +90,8 @@ it('a task whose last run is still ending is shown as queued by the verbs of the
   }
   await engine.cancel(task)
   held.end.resolve('too late')
+  // Before the folder of the ledger is removed.
+  await engine.close()
 })
 
 it('a task whose last run is still ending is queued after its question was answered, and has no open question', async () => {

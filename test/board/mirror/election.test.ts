@@ -24,7 +24,7 @@ async function setup() {
   }
   const [first, second] = [await open('mirror-1'), await open('mirror-2')]
   expect([await first.take(), await second.take()]).toEqual(['taken', 'theirs'])
-  return { file: `${file}-mirror-1`, clock, first, second }
+  return { file: `${file}-locks/mirror-1`, clock, first, second }
 }
 
 it('a mirror that has died is replaced at once, and its lock file is removed', async () => {

@@ -35,7 +35,6 @@ import { StopListener } from '../../../terminal/stop-listener.ts'
 import { cleanLine } from '../../../terminal/terminal-text.ts'
 import { endCommands } from '../end-commands.ts'
 import { goalNotes, modelsOf, requireModels } from '../goal-models.ts'
-import { ledgerFileCheck } from '../ledger-file.ts'
 import { ledgerExists, ledgerFlagOf, prepareLedger } from '../ledger-path.ts'
 import { agentOptionsHelp, agentsFor } from '../model-source.ts'
 import { withLedger } from '../open-ledger.ts'
@@ -98,9 +97,7 @@ async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promis
   // Opened here and not by the engine, so that it can still be read while the engine closes.
   const ledger = await openLedger(request.ledger)
   try {
-    const requireSameFile = ledgerFileCheck(request.ledger)
     const conclude = await runRound(io, request, flags, { ...agents, ledger }, notes)
-    requireSameFile()
     return conclude()
   } finally {
     await ledger.close()
