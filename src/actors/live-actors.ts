@@ -1,6 +1,8 @@
 // The XState side of the engine: a supervisor at the root, below it an actor for each working task and each open run.
 // The actors are built from rows and never saved: the ledger is the truth, the actors are what an inspector sees.
+
 import { type Actor, type AnyActorLogic, type AnyActorRef, createActor } from 'xstate'
+import { guarded } from '../core/guarded.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { restoreSnapshot } from '../machines/task-snapshot.ts'
@@ -136,11 +138,10 @@ export class LiveActors {
 
   /** An observer is called in the middle of a transition: one that throws must not interrupt it. */
   #notify(observer: (event: InspectionEvent) => void, event: InspectionEvent): void {
-    try {
-      observer(event)
-    } catch (error) {
-      this.#report(error, { doing: 'notify an inspector' })
-    }
+    guarded(
+      () => observer(event),
+      (error) => this.#report(error, { doing: 'notify an inspector' }),
+    )
   }
 
   /** Without an error observer, the error of an actor would be thrown in a timer and crash the process. */

@@ -1,4 +1,5 @@
 // Errors without a caller to throw to: they are passed to `onError`, or printed to the console.
+import { guarded } from '../core/guarded.ts'
 import type { Redaction } from '../core/redact.ts'
 import { describeError } from '../core/stored-error.ts'
 
@@ -7,15 +8,18 @@ export type Report = (error: unknown, context: Record<string, unknown>) => void
 export function createReport(onError: Report | undefined, redaction: Redaction): Report {
   return (given, context) => {
     const error = redaction.thrown(given)
-    if (onError !== undefined) {
-      try {
-        onError(error, context)
-        return
-      } catch (thrown) {
-        // A reporter that throws must not become the engine's own failure; both errors are printed.
-        console.error('errand: onError threw', describeError(redaction.thrown(thrown)))
-      }
+    const print = (): void => console.error('errand:', describeError(error), context)
+    if (onError === undefined) {
+      print()
+      return
     }
-    console.error('errand:', describeError(error), context)
+    guarded(
+      () => onError(error, context),
+      (thrown) => {
+        // A reporter that fails must not become the engine's own failure; both errors are printed.
+        console.error('errand: onError threw', describeError(redaction.thrown(thrown)))
+        print()
+      },
+    )
   }
 }

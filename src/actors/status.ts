@@ -3,6 +3,7 @@
 import { createStore } from '@xstate/store'
 import type { EngineStatus, StatusStore } from '../api/views.ts'
 import type { Clock } from '../core/clock.ts'
+import { guarded } from '../core/guarded.ts'
 import { requireFunction } from '../core/parse.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { type TaskStatus, taskStatuses } from '../entities/task.ts'
@@ -67,15 +68,14 @@ export class StatusModel {
     return this.#view
   }
 
-  /** Reports a listener that throws: the store would throw the error again in a timer and crash the process. */
+  /** Reports a listener that fails: the store would throw its error again in a timer and crash the process. */
   #guarded<T>(given: (value: T) => void): (value: T) => void {
     const listener = requireFunction(given, 'the listener of status')
     return (value) => {
-      try {
-        listener(value)
-      } catch (error) {
-        this.#report(error, { doing: 'notify a status listener' })
-      }
+      guarded(
+        () => listener(value),
+        (error) => this.#report(error, { doing: 'notify a status listener' }),
+      )
     }
   }
 

@@ -1,9 +1,11 @@
 // The bus: the registry through which all surfaces call the engine. It finds an ability, checks the caller and the input, runs the
 // handler, checks the output, and logs the call.
+
 import { z } from 'zod'
 import type { Run } from '../api/executor.ts'
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
+import { safeReporter } from '../core/guarded.ts'
 import { once } from '../core/once.ts'
 import { clockSchema, functionOf, parse, requireFunction, requireText } from '../core/parse.ts'
 import { messageOf } from '../core/stored-error.ts'
@@ -128,7 +130,9 @@ const optionsSchema = once(() =>
   z.strictObject({
     clock: clockSchema,
     logSize: z.int().min(0).max(1_000_000).default(1000),
-    onError: functionOf<NonNullable<BusOptions['onError']>>('(error, context)').default(() => warn),
+    onError: functionOf<NonNullable<BusOptions['onError']>>('(error, context)')
+      .default(() => warn)
+      .transform(safeReporter),
   }),
 )
 

@@ -1,4 +1,5 @@
 // A list of listeners. An error in one is reported and does not affect the others.
+import { guarded } from '../core/guarded.ts'
 import { requireFunction } from '../core/parse.ts'
 
 export class Listeners<T> {
@@ -18,11 +19,10 @@ export class Listeners<T> {
 
   notify(value: T): void {
     for (const { listener } of this.#entries) {
-      try {
-        listener(value)
-      } catch (error) {
-        this.#report(error, value)
-      }
+      guarded(
+        () => listener(value),
+        (error) => this.#report(error, value),
+      )
     }
   }
 }

@@ -1,6 +1,7 @@
 // Applies the user's `redact` hook to a value before it is stored, published or logged, and before anything acts on it, so that the
 // first run of a task sees the same value as a run after a restart. When the hook throws, the value is not written.
 import { ErrandError, type StoredCause, type StoredError } from './errors.ts'
+import { isPromise } from './guarded.ts'
 import { fromJson, maxJsonLength, toJson } from './json.ts'
 import { restoredError } from './restored-error.ts'
 import { readableError, toStoredError } from './stored-error.ts'
@@ -39,8 +40,9 @@ export function redactionBy(redact: RedactFunction | undefined): Redaction {
   const callHook = (value: unknown, path: readonly string[]): unknown => {
     const given = redact(value, path)
     if (given === undefined) throw failed(path, 'returned nothing')
+    // A promise would be stored as an empty object.
     if (isPromise(given)) {
-      given.catch?.(() => {})
+      Promise.resolve(given).catch(() => {})
       throw failed(path, 'returned a promise, although it must be synchronous,')
     }
     return given
@@ -155,11 +157,6 @@ export function objectToStore(redaction: Redaction, value: object, ...path: stri
   const changed: unknown = redaction.value<unknown>(value, ...path)
   const isObject = typeof changed === 'object' && changed !== null && !Array.isArray(changed)
   return (isObject ? changed : { redacted: changed }) as Record<string, unknown>
-}
-
-/** A promise would be stored as an empty object. */
-function isPromise(value: unknown): value is Promise<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 
 export function isRedactFailure(error: unknown): boolean {

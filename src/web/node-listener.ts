@@ -2,6 +2,7 @@
 // read is disconnected after a time limit.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { type Clock, systemClock } from '../core/clock.ts'
+import { safeReporter } from '../core/guarded.ts'
 import { type Answer, fromResponse } from './answer.ts'
 import { NodeRequest } from './node-request.ts'
 import type { ServedRequest } from './served-request.ts'
@@ -62,9 +63,10 @@ export function nodeListener(
   onError: (error: unknown) => void,
   options: NodeListenerOptions = {},
 ): RequestListener {
+  const report = safeReporter(onError)
   return (incoming, outgoing) => {
     answer(serve, incoming, new AnswerWriter(outgoing, options)).catch((error: unknown) => {
-      onError(error)
+      report(error)
       if (outgoing.headersSent) outgoing.destroy()
       else outgoing.writeHead(500, { 'content-type': 'text/plain' }).end('Internal error.')
     })

@@ -1,9 +1,11 @@
 // Validates requests of every surface over HTTP by their headers, before the body is read. Host and origin are checked before the
 // credentials, so a page in a browser cannot even try a token (DNS rebinding, cross-site requests). Also holds the options of listening
 // addresses and tokens that all surfaces share.
+
 import { timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
+import { safeReporter } from '../core/guarded.ts'
 import { randomText } from '../core/ids.ts'
 import { functionOf } from '../core/parse.ts'
 import type { ServedRequest } from './served-request.ts'
@@ -31,7 +33,9 @@ export const milliseconds = z
   .positive()
   .max(2 ** 31 - 1)
 
-export const onErrorSchema = functionOf<(error: unknown) => void>('(error)').default(() => () => {})
+export const onErrorSchema = functionOf<(error: unknown) => void>('(error)')
+  .default(() => () => {})
+  .transform((onError) => safeReporter(onError))
 
 export const tokenSchema = z.custom<string | false>(
   (value) => value === false || (typeof value === 'string' && /^[\x21-\x7e]{32,}$/.test(value)),

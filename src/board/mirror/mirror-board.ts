@@ -1,7 +1,9 @@
 // The live mirror of a board: follows the ledger and the folder, and brings them in step when either changes.
+
 import { type FSWatcher, watch } from 'node:fs'
 import { z } from 'zod'
 import { ErrandError } from '../../core/errors.ts'
+import { guarded } from '../../core/guarded.ts'
 import { parse } from '../../core/parse.ts'
 import { rest } from '../../core/signals.ts'
 import { mainBoard } from '../../entities/board.ts'
@@ -226,11 +228,10 @@ class LiveMirror implements BoardMirror {
 
   #notify(report: MirrorReport): void {
     if (isEmptyReport(report)) return
-    try {
-      this.#settings.onReport?.(report)
-    } catch (error) {
-      this.#host.report(error, { doing: 'report on the mirror', dir: this.dir })
-    }
+    guarded(
+      () => this.#settings.onReport?.(report),
+      (error) => this.#host.report(error, { doing: 'report on the mirror', dir: this.dir }),
+    )
   }
 
   #stop(): void {

@@ -1,6 +1,8 @@
 // Redacts an inspection message before it leaves the process. Produces a plain copy with values under secret names, and secrets within
 // texts, replaced. Depth, number of values and size are limited.
+
 import { z } from 'zod'
+import { isPromise } from '../../core/guarded.ts'
 import { jsonIn, type RedactFunction } from '../../core/redact.ts'
 import type { WireMessage } from './wire.ts'
 
@@ -97,15 +99,18 @@ function secretTexts(redact: Redact | undefined): (text: string) => string {
       : text
 }
 
-/** A value for which the function throws is replaced. */
+/** A value for which the function throws, or returns a promise, is replaced. */
 function changes(redact: Redact | undefined): RedactFunction {
   if (typeof redact !== 'function') return (value) => value
   return (value, path) => {
     try {
-      return redact(value, path)
+      const given = redact(value, path)
+      if (!isPromise(given)) return given
+      Promise.resolve(given).catch(() => {})
     } catch {
-      return redacted
+      // The value itself must not be sent.
     }
+    return redacted
   }
 }
 

@@ -74,8 +74,8 @@ export function startRepl(engine: Engine, options: ReplOptions = {}): ErrandRepl
   const checked = parse(optionsSchema, options, 'startRepl')
   const stop = new AbortController()
   const session = checked.input.isTTY === true ? atTerminal : asScript
-  const closed = session(engine, checked, stop.signal).then((code) => {
-    checked.onExit?.(code)
+  const closed = session(engine, checked, stop.signal).then(async (code) => {
+    await checked.onExit?.(code)
     return code
   })
   return { closed, close: () => stop.abort() }

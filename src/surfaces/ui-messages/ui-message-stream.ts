@@ -1,6 +1,7 @@
 // The turn of a task as a stream of chunks, and as an HTTP response.
 
 import type { Caller } from '../../bus/caller.ts'
+import { safeReporter } from '../../core/guarded.ts'
 import type { Engine, StreamItem } from '../../engine-api.ts'
 import { problemOf } from '../../web/problem.ts'
 import { toServerSentEvents, type UiMessageChunk, uiMessageHeaders } from './chunks.ts'
@@ -38,7 +39,7 @@ export function toUiMessageStream(
   const canceled = new AbortController()
   const ended = AbortSignal.any(signal === undefined ? [canceled.signal] : [signal, canceled.signal])
   const items = bus.stream('task:stream', { taskId, after }, { signal: ended, caller }) as AsyncIterable<StreamItem>
-  const chunks = chunksOf(items, new Turn(messageId), ended, onError)
+  const chunks = chunksOf(items, new Turn(messageId), ended, safeReporter(onError))
   return new ReadableStream<UiMessageChunk>(
     {
       async pull(controller) {

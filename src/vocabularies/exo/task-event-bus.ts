@@ -1,5 +1,7 @@
 // Exo's event bus: publish and subscribe within the process. Independent of an engine; a manager forwards the engine's events to it.
+
 import { z } from 'zod'
+import { guarded } from '../../core/guarded.ts'
 import { parse, requireFunction, requireText } from '../../core/parse.ts'
 import { describeError } from '../../core/stored-error.ts'
 import type { EventType } from '../../entities/event.ts'
@@ -102,15 +104,19 @@ export class TaskEventBus {
   }
 
   #report(error: unknown, event: TaskEvent): void {
-    if (this.#onError !== undefined) {
-      try {
-        this.#onError(error, event)
-        return
-      } catch (thrown) {
+    const print = (): void => console.error('errand: a handler of the event bus threw', describeError(error), event)
+    const onError = this.#onError
+    if (onError === undefined) {
+      print()
+      return
+    }
+    guarded(
+      () => onError(error, event),
+      (thrown) => {
         // An error of the reporter must not hide the reported one.
         console.error('errand: onError of the event bus threw', describeError(thrown))
-      }
-    }
-    console.error('errand: a handler of the event bus threw', describeError(error), event)
+        print()
+      },
+    )
   }
 }

@@ -1,9 +1,11 @@
 // The engine of a task manager: a given one, or its own on a ledger beside the folder, which mirrors the board.
+
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { mirrorBoard } from '../../board/mirror/board-folders.ts'
 import { isEmptyReport, type MirrorReport } from '../../board/mirror/mirror-report.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { guarded, safeReporter } from '../../core/guarded.ts'
 import { describeError } from '../../core/stored-error.ts'
 import { createEngine } from '../../create-engine.ts'
 import type { Engine, EngineOptions } from '../../engine-api.ts'
@@ -79,7 +81,7 @@ async function openFolder({ dir, ledger, board, onError, onReport }: TaskFolder)
     onError,
   } as Parameters<typeof createEngine>[0])) as unknown as Engine
   try {
-    const reportError = onError ?? ((error: unknown) => console.error('errand:', describeError(error)))
+    const reportError = safeReporter(onError ?? ((error) => console.error('errand:', describeError(error))))
     const complain = ({ refused, skipped }: MirrorReport): void => {
       for (const { file, why } of [...refused, ...skipped]) {
         reportError(new ErrandError('INVALID_INPUT', `${file} was not imported: ${why}`, { file }), {
@@ -89,7 +91,11 @@ async function openFolder({ dir, ledger, board, onError, onReport }: TaskFolder)
       }
     }
     const show = (report: MirrorReport): void => {
-      if (!isEmptyReport(report)) (onReport ?? complain)(report)
+      if (isEmptyReport(report)) return
+      guarded(
+        () => (onReport ?? complain)(report),
+        (error) => reportError(error, { doing: 'report on the mirror', dir }),
+      )
     }
     const mirror = await mirrorBoard(engine, { dir, board, onReport: show })
     const sync = async (): Promise<void> => show(await mirror.sync())
