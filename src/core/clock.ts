@@ -7,13 +7,45 @@ export interface Clock {
   clearTimeout(id: unknown): void
 }
 
-/** Node fires a longer delay after 1 ms, so longer delays are cut to this one. */
-export const maxDelayMs = 2 ** 31 - 1
+/** Node fires a longer delay after 1 ms. */
+const maxDelayMs = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  setTimeout: (fn, timeoutMs) => setTimeout(fn, Math.min(Math.max(0, timeoutMs), maxDelayMs)),
-  clearTimeout: (id) => clearTimeout(id as NodeJS.Timeout),
+  setTimeout: (fn, timeoutMs) =>
+    timeoutMs > maxDelayMs ? new LongTimer(fn, timeoutMs) : setTimeout(fn, Math.max(0, timeoutMs)),
+  clearTimeout: (id) => (id instanceof LongTimer ? id.clear() : clearTimeout(id as NodeJS.Timeout)),
+}
+
+/** A delay that is too long for one timer of Node: a chain of them. */
+class LongTimer {
+  readonly #fire: () => void
+  #leftMs: number
+  #keepsAlive = true
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(fire: () => void, delayMs: number) {
+    this.#fire = fire
+    this.#leftMs = delayMs
+    this.#arm()
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer)
+  }
+
+  /** The wait does not keep the process alive, like that of a timer of Node. */
+  unref(): void {
+    this.#keepsAlive = false
+    this.#timer?.unref()
+  }
+
+  #arm(): void {
+    const delayMs = Math.min(this.#leftMs, maxDelayMs)
+    this.#leftMs -= delayMs
+    this.#timer = setTimeout(() => (this.#leftMs > 0 ? this.#arm() : this.#fire()), delayMs)
+    if (!this.#keepsAlive) this.#timer.unref()
+  }
 }
 
 /** For durations: it goes on when the clock of the host is set. Its time is that of the host when the process began, and drifts from there. */

@@ -1,15 +1,61 @@
 // The clock and the ids of production.
-import { expect, it, onTestFinished } from 'vitest'
-import { maxDelayMs, systemClock } from '../../src/core/clock.ts'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { systemClock } from '../../src/core/clock.ts'
 import { createRandomIds } from '../../src/core/ids.ts'
 
-it('systemClock does not fire a delay that is too long for a timer at once', async () => {
-  let fired = false
-  const timer = systemClock.setTimeout(() => (fired = true), maxDelayMs * 2)
-  onTestFinished(() => systemClock.clearTimeout(timer))
-  // Node turns a delay that is too long into one of 1 ms: a timer of 5 ms, set later, would come after it.
-  await new Promise<void>((resolve) => systemClock.setTimeout(() => resolve(), 5))
-  expect(fired).toBe(false)
+/** Timers that fire when the test advances them, with the longest delay of those of Node. */
+function fakeTimers() {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => {
+    // Spies on the fake timers first: a spy that is put back later would bring these back.
+    vi.restoreAllMocks()
+    vi.useRealTimers()
+  })
+}
+
+const maxDelayMs = 2 ** 31 - 1
+
+it('systemClock fires a delay of any length when the whole of it is over', () => {
+  fakeTimers()
+  const fired: string[] = []
+  systemClock.setTimeout(() => fired.push('longest of one timer'), maxDelayMs)
+  systemClock.setTimeout(() => fired.push('long'), maxDelayMs + 1)
+  systemClock.setTimeout(() => fired.push('longer'), maxDelayMs * 3)
+  const forever = systemClock.setTimeout(() => fired.push('endless'), Number.POSITIVE_INFINITY)
+  vi.advanceTimersByTime(maxDelayMs)
+  expect(fired).toEqual(['longest of one timer'])
+  vi.advanceTimersByTime(1)
+  expect(fired).toEqual(['longest of one timer', 'long'])
+  vi.advanceTimersByTime(maxDelayMs * 2 - 2)
+  expect(fired).toHaveLength(2)
+  vi.advanceTimersByTime(1)
+  expect(fired).toEqual(['longest of one timer', 'long', 'longer'])
+  systemClock.clearTimeout(forever)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it('systemClock clears a long delay before and after a part of it is over', () => {
+  fakeTimers()
+  const fired = vi.fn()
+  const [first, second] = [1, 2].map(() => systemClock.setTimeout(fired, maxDelayMs * 3))
+  systemClock.clearTimeout(first)
+  vi.advanceTimersByTime(maxDelayMs + 1)
+  systemClock.clearTimeout(second)
+  expect(vi.getTimerCount()).toBe(0)
+  vi.advanceTimersByTime(maxDelayMs * 3)
+  expect(fired).not.toHaveBeenCalled()
+})
+
+it('a long delay of systemClock that must not keep the process alive does not keep it alive later either', () => {
+  fakeTimers()
+  const armings = vi.spyOn(globalThis, 'setTimeout')
+  const timer = systemClock.setTimeout(() => {}, maxDelayMs * 2) as { unref(): void }
+  timer.unref()
+  vi.advanceTimersByTime(maxDelayMs)
+  const armed = armings.mock.results.map(({ value }) => value as NodeJS.Timeout)
+  expect(armed).toHaveLength(2)
+  expect(armed.map((each) => each.hasRef())).toEqual([false, false])
+  systemClock.clearTimeout(timer)
 })
 
 it('systemClock fires a delay in the past at once', async () => {
