@@ -79,6 +79,17 @@ describe('a ledger on PostgreSQL', () => {
     await drop()
   })
 
+  it('the texts that are searched by their beginning are in the order of their bytes, in any locale of the database', async () => {
+    const { client, drop } = await openSchema()
+    await (await openPostgresLedger(client)).close()
+    const { rows } = await client.query(
+      `select table_name || '.' || column_name as name from information_schema.columns
+        where table_schema = current_schema() and collation_name = 'C' order by 1`,
+    )
+    expect(rows.map(({ name }) => name)).toEqual(['fact.id', 'task.id', 'task.key'])
+    await drop()
+  })
+
   it('openPostgresLedger refuses a schema of a newer version with LEDGER_NEWER', async () => {
     const { client, drop } = await openSchema()
     await (await openPostgresLedger(client)).close()

@@ -20,6 +20,7 @@ import { claimableByAssignment } from './0013-claimable-by-assignment.ts'
 import { purging } from './0014-purging.ts'
 import { indexesByUse } from './0015-indexes-by-use.ts'
 import { lostResults } from './0016-lost-results.ts'
+import { factIdsByBytes } from './0017-fact-ids-by-bytes.ts'
 import type { Migration, Spelling } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -39,6 +40,7 @@ export const migrations: readonly Migration[] = [
   purging,
   indexesByUse,
   lostResults,
+  factIdsByBytes,
 ]
 
 export const ledgerVersion = migrations.length
