@@ -16,6 +16,19 @@ export function abilityError(given: unknown, abilityId: string): ErrandError {
   return new ErrandError('EXECUTION_ERROR', error.message, { abilityId, error }, thrown)
 }
 
+const uncalled = new WeakSet<ErrandError>()
+
+/** Notes whether the error left an invocation before the handler was called. */
+export function noteCalled(error: ErrandError, wasCalled: boolean): void {
+  if (wasCalled) uncalled.delete(error)
+  else uncalled.add(error)
+}
+
+/** True for the error of an invocation that was refused before the handler was called, so that nothing was done. */
+export function isUncalled(error: unknown): boolean {
+  return ErrandError.isInstance(error) && uncalled.has(error)
+}
+
 /** An id from outside, shortened for messages and logs. */
 export function shownId(abilityId: unknown): string {
   const text = String(abilityId)

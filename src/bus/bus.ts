@@ -11,7 +11,7 @@ import { clockSchema, functionOf, parse, requireFunction, requireText } from '..
 import { messageOf } from '../core/stored-error.ts'
 import { dependenciesPerTask } from '../entities/creation-bounds.ts'
 import { type Ability, type AbilityContext, type AbilityDefinition, defineAbility, isAbility } from './ability.ts'
-import { abilityError, abortedError, notFound, shownId, typeMismatch } from './ability-error.ts'
+import { abilityError, abortedError, noteCalled, notFound, shownId, typeMismatch } from './ability-error.ts'
 import type { AbilityTypes, ChunkOfAbility, InputOfAbility, OutputOfAbility } from './ability-types.ts'
 import { type CallListener, CallLog, type CallLogEntry, type LogOptions } from './call-log.ts'
 import { type Caller, callerSchema, isChecked, isModel, libraryCaller } from './caller.ts'
@@ -183,6 +183,8 @@ interface Invocation {
   /** The input, read from JSON text where it is text. */
   read: () => unknown
   context: AbilityContext
+  /** Whether all checks have passed, after which the handler is called. */
+  isChecked: boolean
 }
 
 interface Prepared {
@@ -375,6 +377,7 @@ class AbilityBus implements Bus {
     const input = ability.parseInput(given, isModel(caller))
     await this.#guard(ability, input, caller)
     if (signal.aborted) throw abortedError(signal.reason, ability.id)
+    invocation.isChecked = true
     return { ability, input, context }
   }
 
@@ -402,13 +405,16 @@ class AbilityBus implements Bus {
   }
 
   /** Opens an entry of the log. `end` closes it once, and returns the error as it leaves the bus. */
-  #begin({ abilityId, context: { caller } }: Invocation): { end(thrown?: unknown): ErrandError | undefined } {
+  #begin(invocation: Invocation): { end(thrown?: unknown): ErrandError | undefined } {
+    const { abilityId, context } = invocation
+    const { caller } = context
     const { abilities: _lists, bounds: _bounds, maxTasksPerCall: _max, ...known } = caller
     const at = this.#clock.now()
     let open = true
     return {
       end: (...thrown) => {
         const error = thrown.length === 0 ? undefined : abilityError(thrown[0], shownId(abilityId))
+        if (error !== undefined) noteCalled(error, invocation.isChecked)
         if (!open) return error
         open = false
         const durationMs = Math.max(0, this.#clock.now() - at)
@@ -434,6 +440,7 @@ function toInvocation(abilityId: string, wanted: Wanted, read: () => unknown, op
     abilityId: requireText(abilityId, 'the id of an ability'),
     wanted,
     read,
+    isChecked: false,
     context: {
       ...given,
       caller: given.caller ?? libraryCaller,

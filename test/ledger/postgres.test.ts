@@ -86,7 +86,7 @@ describe('a ledger on PostgreSQL', () => {
       `select table_name || '.' || column_name as name from information_schema.columns
         where table_schema = current_schema() and collation_name = 'C' order by 1`,
     )
-    expect(rows.map(({ name }) => name)).toEqual(['fact.id', 'task.id', 'task.key'])
+    expect(rows).toEqual([{ name: 'fact.id' }, { name: 'task.id' }, { name: 'task.key' }])
     await drop()
   })
 

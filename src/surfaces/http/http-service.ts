@@ -1,6 +1,7 @@
 // Routes admitted requests to abilities and turns their results, streams and errors into answers.
 import { keyPrefixes } from '../../abilities/task/keys.ts'
 import type { Ability } from '../../bus/ability.ts'
+import { isUncalled } from '../../bus/ability-error.ts'
 import { mayCall } from '../../bus/capabilities.ts'
 import { hasField } from '../../bus/json-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
@@ -175,15 +176,20 @@ export class HttpService {
     }
   }
 
-  /** Runs the request once per key and repeats its answer, refusals included. */
+  /**
+   * Runs the request once per key and repeats its answer, refusals by the ability included. A request that was refused before the ability
+   * was called has done nothing, and is judged anew.
+   */
   async #once({ request, path, client }: Asked, input: unknown, answer: () => Promise<Answer>): Promise<Answer> {
     const key = idempotencyKeyOf(request.headers)
     if (key === undefined) return answer()
     const fingerprint = fingerprintOf(request.method, path, input)
     // A stored answer is only repeated to the same principal.
-    const whose = JSON.stringify([client.principal, key])
-    return this.#storedOf(client.bus).once(whose, fingerprint, () =>
-      answer().catch((error: unknown) => this.#problem(error, request)),
+    return this.#storedOf(client.bus).once(JSON.stringify(client.principal), key, fingerprint, () =>
+      answer().catch((error: unknown) => {
+        if (isUncalled(error)) throw error
+        return this.#problem(error, request)
+      }),
     )
   }
 

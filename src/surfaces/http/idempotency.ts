@@ -1,5 +1,6 @@
 // Stores the first answer under each idempotency key for a while and repeats it for repeated requests. Answers are stored in this
-// process only; creations use the key of the ledger, which is permanent.
+// process only; creations use the key of the ledger, which is permanent. Each principal has limits of its own, so no client can make the
+// server forget the answers of another.
 import type { Clock } from '../../core/clock.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { sha256 } from '../../core/sha256.ts'
@@ -13,15 +14,25 @@ interface StoredAnswer {
   at: number
 }
 
+/** The answers to one principal. */
+interface Held {
+  /** Oldest first. */
+  entries: Map<string, StoredAnswer>
+  size: number
+  usedAt: number
+}
+
+/** Limits of one principal. */
 const maxKeys = 1_000
-/** Limit for all stored answers together, in characters. */
 const maxStored = 16 * 1024 * 1024
+/** Limit for the answers to all principals together: beyond it, whoever holds most loses the oldest of its own. */
+const maxStoredOfAll = 64 * 1024 * 1024
 const retentionMs = 24 * 60 * 60_000
 
 export class StoredAnswers {
   readonly #clock: Clock
-  /** Oldest first. */
-  readonly #stored = new Map<string, StoredAnswer>()
+  /** Least recently used first. */
+  readonly #principals = new Map<string, Held>()
   #size = 0
 
   constructor(clock: Clock) {
@@ -29,53 +40,85 @@ export class StoredAnswers {
   }
 
   /**
-   * Returns the stored answer of this key, or the result of `answer`, which is then stored. Server errors are not stored, so that the
-   * request can be retried.
-   * @throws Refusal 422 if the key was used for another request, 409 while the first request is in progress.
+   * Returns the stored answer to the principal under this key, or the result of `answer`, which is then stored. Server errors are not
+   * stored, so that the request can be retried.
+   * @throws Refusal 422 if the key was used for another request, 409 while the first request is in progress; what `answer` throws.
    */
-  async once(key: string, fingerprint: string, answer: () => Promise<Answer>): Promise<Answer> {
-    this.#forgetOld()
-    const stored = this.#stored.get(key)
+  async once(principal: string, key: string, fingerprint: string, answer: () => Promise<Answer>): Promise<Answer> {
+    const held = this.#heldBy(principal)
+    const stored = held.entries.get(key)
     if (stored !== undefined) return repeated(stored, fingerprint)
     const entry: StoredAnswer = { fingerprint, at: this.#clock.now() }
-    this.#stored.set(key, entry)
+    held.entries.set(key, entry)
     try {
       const given = await answer()
-      if (isStorable(given.status)) this.#store(entry, { ...given, headers: { ...given.headers } })
-      else this.#forget(key, entry)
+      if (isStorable(given.status)) this.#store(held, entry, { ...given, headers: { ...given.headers } })
+      else this.#forget(held, key, entry)
       return given
     } catch (error) {
-      this.#forget(key, entry)
+      this.#forget(held, key, entry)
       throw error
     }
   }
 
-  #store(entry: StoredAnswer, answer: Answer): void {
-    entry.answer = answer
-    this.#size += sizeOf(answer)
-    this.#forgetOld()
+  #heldBy(principal: string): Held {
+    const now = this.#clock.now()
+    const held = this.#principals.get(principal) ?? { entries: new Map(), size: 0, usedAt: now }
+    held.usedAt = now
+    this.#principals.delete(principal)
+    this.#principals.set(principal, held)
+    for (const [name, other] of this.#principals) {
+      if (other.usedAt > now - retentionMs) break
+      this.#forgetOld(other)
+      if (other.entries.size === 0) this.#principals.delete(name)
+    }
+    this.#forgetOld(held)
+    return held
   }
 
-  #forgetOld(): void {
+  #store(held: Held, entry: StoredAnswer, answer: Answer): void {
+    entry.answer = answer
+    held.size += sizeOf(answer)
+    this.#size += sizeOf(answer)
+    this.#forgetOld(held)
+    while (this.#size > maxStoredOfAll) this.#forgetOldest(this.#largest())
+  }
+
+  #forgetOld(held: Held): void {
     const since = this.#clock.now() - retentionMs
-    for (const [key, entry] of this.#stored) {
-      const isOld = entry.at <= since || this.#stored.size > maxKeys || this.#size > maxStored
-      if (!isOld) return
+    for (const [key, entry] of held.entries) {
+      const isOld = entry.at <= since || held.entries.size > maxKeys || held.size > maxStored
+      if (!isOld) break
       // An entry in progress is kept: without it, a repeated request would run twice.
-      if (entry.answer !== undefined) this.#forget(key, entry)
+      if (entry.answer !== undefined) this.#forget(held, key, entry)
     }
   }
 
-  #forget(key: string, entry: StoredAnswer): void {
-    if (this.#stored.get(key) !== entry) return
-    this.#stored.delete(key)
-    if (entry.answer !== undefined) this.#size -= sizeOf(entry.answer)
+  #forgetOldest(held: Held): void {
+    const oldest = [...held.entries].find(([, { answer }]) => answer !== undefined)
+    if (oldest !== undefined) this.#forget(held, ...oldest)
+  }
+
+  /** Found by looking at all: this many answers are rare. */
+  #largest(): Held {
+    return [...this.#principals.values()].reduce((largest, held) => (held.size > largest.size ? held : largest))
+  }
+
+  #forget(held: Held, key: string, entry: StoredAnswer): void {
+    if (held.entries.get(key) !== entry) return
+    held.entries.delete(key)
+    if (entry.answer === undefined) return
+    held.size -= sizeOf(entry.answer)
+    this.#size -= sizeOf(entry.answer)
   }
 }
 
+/** What an entry takes besides the body of its answer, so that empty answers count too. */
+const entrySize = 500
+
 /** In characters. Answers are stored of abilities with one result, whose bodies are texts. */
 function sizeOf({ body }: Answer): number {
-  return typeof body === 'string' ? body.length : 0
+  return entrySize + (typeof body === 'string' ? body.length : 0)
 }
 
 /** Identifies a request by method, path and body. */

@@ -361,6 +361,45 @@ it('responses by Idempotency-Key expire after a day and beyond a thousand; princ
   expect(await replayed('ann', 'k')).toBe(false)
 })
 
+it('no client makes the server forget the responses of another, and a refusal before the ability is called is not stored', async () => {
+  const granted = new Set(['bob'])
+  const world = await openWorld({
+    rateLimit: false,
+    authenticate: ({ headers }) => {
+      const owner = headers.get('x-name') as string
+      return { scopes: granted.has(owner) ? ['read'] : [], owner }
+    },
+  })
+  const list = (name: string, idempotencyKey: string) =>
+    world.ask('POST', '/abilities/task:list', {}, { 'x-name': name, 'idempotency-key': idempotencyKey })
+  await list('bob', 'k')
+  const refused = await list('eve', 'first')
+  expect(refused.status).toBe(403)
+  expect((await list('eve', 'first')).headers.has('idempotency-replayed')).toBe(false)
+  granted.add('eve')
+  expect((await list('eve', 'first')).status).toBe(200)
+  for (let count = 0; count < 1_001; count++) await list('eve', `other ${count}`)
+  expect((await list('eve', 'first')).headers.has('idempotency-replayed')).toBe(false)
+  expect((await list('bob', 'k')).headers.get('idempotency-replayed')).toBe('true')
+})
+
+it('a refusal by the handler of an ability is stored, even when another ability refused it', async () => {
+  const { ask, engine } = await openWorld()
+  let calls = 0
+  engine.bus.register({
+    id: 'outer:work',
+    description: 'Does something, and then calls another ability with an invalid input.',
+    input: z.object({}),
+    output: z.unknown(),
+    async handle() {
+      calls += 1
+      return engine.bus.call('task:get' as string, { taskId: 1 } as never)
+    },
+  })
+  for (let count = 0; count < 2; count++) expect((await ask('POST', '/abilities/outer:work', {}, key)).status).toBe(400)
+  expect(calls).toBe(1)
+})
+
 it('an invalid Idempotency-Key is refused, and one for a stream', async () => {
   const world = await openWorld()
   const id = await withTask(world)
