@@ -29,6 +29,9 @@ export type PlanPath = ReadonlyArray<string | number>
 const maxLevels = 64
 const tooDeep = `The plan is nested too deep: at most ${maxLevels} mappings and lists may stand inside each other`
 
+/** How many aliases a plan may have: each is resolved by a search through the anchors, and one anchor may expand others. */
+const maxAliases = 1_000
+
 export interface PlanSource {
   value: unknown
   /** An INVALID_PLAN error about a part of the plan, with its place. `at: 'key'` points at the key instead of its value. */
@@ -115,8 +118,15 @@ function parseSource(text: string, file: string): PlanSource {
 
   const first = document.errors[0]
   if (first !== undefined) throw refuse(first.pos[0], betterMessage(first) ?? first.message)
+  // In the order of the document, so an alias has the anchors before it. `alias.resolve` would search the whole document for each.
+  const anchors = new Set<string>()
+  let aliases = 0
   visit(document, {
-    Map(_key, { items }) {
+    Seq(_key, { anchor }) {
+      if (anchor !== undefined) anchors.add(anchor)
+    },
+    Map(_key, { items, anchor }) {
+      if (anchor !== undefined) anchors.add(anchor)
       const given = new Set<unknown>()
       for (const { key } of items) {
         if (!isScalar(key)) continue
@@ -124,21 +134,24 @@ function parseSource(text: string, file: string): PlanSource {
         given.add(key.value)
       }
     },
-    Scalar(_key, { value, source, range }) {
+    Scalar(_key, { value, source, range, anchor }) {
+      if (anchor !== undefined) anchors.add(anchor)
       if (typeof value !== 'number' || source === undefined || !Number.isFinite(value) || isExact(value, source)) return
       throw refuse(
         range?.[0],
         `The number ${source.slice(0, 40)} cannot be stored exactly. Write it as text, in quotes`,
       )
     },
-    Alias(_key, alias) {
-      if (alias.resolve(document) === undefined)
-        throw refuse(alias.range?.[0], `The alias *${alias.source} has no anchor before it`)
+    Alias(_key, { source, range }) {
+      if (!anchors.has(source)) throw refuse(range?.[0], `The alias *${source} has no anchor before it`)
+      aliases += 1
+      if (aliases > maxAliases)
+        throw refuse(range?.[0], `The plan has more than ${maxAliases} aliases. Write some of the values out`)
     },
   })
   let value: unknown
   try {
-    value = document.toJS({ maxAliasCount: 1_000 })
+    value = document.toJS({ maxAliasCount: maxAliases })
   } catch (error) {
     if (error instanceof RangeError) throw error
     throw refuse(0, messageOf(error))

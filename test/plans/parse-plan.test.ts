@@ -153,6 +153,14 @@ describe('a plan is refused with line and column', () => {
     ['bad YAML', 'tasks:\n  a:\n    run: x\n   b: z', 4, 1, /same column/],
     ['a tab as indentation', 'tasks:\n\ta: 1', 2, 1, /Tabs/],
     ['an alias without anchor', 'tasks:\n  a: *foo', 2, 6, /\*foo has no anchor/],
+    ['an alias before its anchor', 'tasks:\n  a: *foo\n  b: &foo { run: x }', 2, 6, /\*foo has no anchor before it/],
+    [
+      'the first alias beyond 1,000, each of an anchor of its own',
+      Array.from({ length: 5_000 }, (_, index) => `k${index}: [&a${index} x, *a${index}]`).join('\n'),
+      1_001,
+      19,
+      /more than 1000 aliases/,
+    ],
     ['a second document', 'tasks: { a: { run: x } }\n---\nb: 1', 2, 1, /one document/],
     ['a duplicate name', 'tasks:\n  a: { run: x }\n  a: { run: y }', 3, 3, /The name a is given twice/],
     [
