@@ -1,6 +1,6 @@
 // The waits of a live run: questions, other tasks, time. When a run only waits and nothing of it is in flight, it is
 // suspended; a later run continues from the journal. A wait that ends while the run is open is resolved in place.
-import type { ZodType } from 'zod'
+import { z } from 'zod'
 import type { AgentRun, AwaitedTasks } from '../agent-run.ts'
 import type { AnswerSchema, AskOptions, WaitOptions } from '../api/executor.ts'
 import { askOptionsSchema, keyOptionsSchema, waitOptionsSchema } from '../api/options.ts'
@@ -80,7 +80,7 @@ export class RunWaits implements WaitsOfRun {
     }
     const entry = this.#core.describe('ask', 'ask', params, options.key, { question: text, schema: params.schema })
     const answer = await this.#wait(entry, options.timeoutMs)
-    if (!isZod(schema)) return answer as T
+    if (!(schema instanceof z.ZodType)) return answer as T
     const { name, ident, ordinal } = entry
     return (await parsedOnce(this.#core, 'answer', { name, ident, ordinal }, answer, () =>
       parsedAnswer(schema, question, answer),
@@ -258,7 +258,7 @@ function awaited(tasks: readonly string[], outcomes: ReadonlyArray<Outcome | nul
 }
 
 /** @throws ErrandError INVALID_ANSWER for an answer that was accepted, and does not fit the schema of the present code. */
-function parsedAnswer(schema: ZodType, question: string, answer: unknown): unknown {
+function parsedAnswer(schema: z.ZodType, question: string, answer: unknown): unknown {
   const parsed = safeParse(schema, answer)
   if (parsed.success) return parsed.data
   const issues = issuesIn(parsed.error)
@@ -267,8 +267,4 @@ function parsedAnswer(schema: ZodType, question: string, answer: unknown): unkno
     `The recorded answer to "${question}" does not match the schema of run.ask: ${sentenceOf(issueText(issues.slice(0, 3)))} If the schema has changed since the answer was given, let it accept this answer too, or ask under another \`key\`.`,
     { issues },
   )
-}
-
-function isZod(schema: unknown): schema is ZodType {
-  return typeof (schema as { safeParse?: unknown } | null | undefined)?.safeParse === 'function'
 }

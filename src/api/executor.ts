@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { once } from '../core/once.ts'
 import { parse, requireSync } from '../core/parse.ts'
+import { zodSchema } from '../core/zod-schema.ts'
 import type { MessageRole } from '../entities/message.ts'
 import type { Outcome, Task, TaskId } from '../entities/task.ts'
 import type { OnInterrupt, RetryPolicy } from '../entities/task-fields.ts'
@@ -285,8 +286,8 @@ const executorMarker = Symbol.for('errand.executor')
 /** Validates a definition. */
 export const executorOptionsSchema = once(() =>
   z.strictObject({
-    input: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'expected a zod schema').optional(),
-    result: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'expected a zod schema').optional(),
+    input: zodSchema.optional(),
+    result: zodSchema.optional(),
     retry: retryPolicySchema().optional(),
     timeoutMs: z.number().positive().optional(),
     concurrency: z.int().min(1).optional(),

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
 import { requireSync } from '../core/parse.ts'
+import { foreignSchema, zodFour } from '../core/zod-schema.ts'
 
 /** A JSON Schema (draft 2020-12) as plain data. */
 export type JsonSchema = { readonly [keyword: string]: unknown }
@@ -22,8 +23,13 @@ export interface SchemaPair {
 }
 
 export const abilitySchemaSchema = z.custom<AbilitySchema>(
-  (value) => value instanceof z.ZodType || isPlainObject(value),
-  'expected a zod schema or a JSON Schema object',
+  (value) => value instanceof z.ZodType || (isPlainObject(value) && foreignSchema(value) === undefined),
+  {
+    error: ({ input }) => {
+      const foreign = foreignSchema(input)
+      return `expected ${zodFour} or a JSON Schema object${foreign === undefined ? '' : `, got ${foreign}`}`
+    },
+  },
 )
 
 /**

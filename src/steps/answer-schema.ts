@@ -5,9 +5,11 @@ import { ErrandError } from '../core/errors.ts'
 import { issuesIn, issueText, requireSync, safeParse, sentenceOf } from '../core/parse.ts'
 import { nextTurn } from '../core/turns.ts'
 import { maxSearchMs, withinTime } from '../core/within-time.ts'
+import { foreignSchema, zodFour } from '../core/zod-schema.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import { requireFinite } from './finite-schema.ts'
+import { requireKeywords } from './schema-keywords.ts'
 
 /**
  * Returns the JSON Schema that is stored for a question.
@@ -15,11 +17,20 @@ import { requireFinite } from './finite-schema.ts'
  */
 export function toAnswerSchema(schema: AnswerSchema | null | undefined): unknown {
   if (schema === null || schema === undefined) return null
+  const foreign = foreignSchema(schema)
+  if (foreign !== undefined) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `The schema of a question must be ${zodFour} or a JSON Schema, and this is ${foreign}.`,
+      { schema: foreign },
+    )
+  }
   if (schema instanceof z.ZodType) requireSync(schema, 'The schema of a question')
   try {
     const stored =
       schema instanceof z.ZodType ? z.toJSONSchema(schema, { io: 'input', override: withoutDefault }) : schema
-    requireFinite(stored)
+    // In a schema that zod has written, keywords of `.meta()` may stand.
+    requireFinite(stored, stored === schema ? requireKeywords : undefined)
     if (stored === schema) z.fromJSONSchema(schema as never)
     return stored
   } catch (error) {

@@ -17,8 +17,11 @@ type Json = Record<string, unknown>
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
-/** @throws ErrandError INVALID_INPUT { path } */
-export function requireFinite(schema: unknown): void {
+/**
+ * `judge` is called with each schema inside the schema.
+ * @throws ErrandError INVALID_INPUT { path }
+ */
+export function requireFinite(schema: unknown, judge: (place: Json, path: string) => void = () => {}): void {
   if (!isObject(schema)) return
   const root = schema
   /** The places of each schema, once they are known; 0 while they are counted. */
@@ -30,6 +33,7 @@ export function requireFinite(schema: unknown): void {
     if (found !== undefined) return found
     if (depth > maxDepth) throw tooLarge(path, `it is nested deeper than ${maxDepth} levels`)
     known.set(place, 0)
+    if (!Array.isArray(place)) judge(place, path)
     let places = 1
     for (const [name, inner] of partsOf(root, place)) {
       places += countAt(inner, path === '' ? name : `${path}.${name}`, depth + 1)
