@@ -2,6 +2,7 @@
 // cycles) is checked in plan-checks.ts.
 import { z } from 'zod'
 import { durationForms, parseDuration } from '../core/duration.ts'
+import { parseTime, timeForms } from '../core/time-text.ts'
 import { audiences } from '../entities/question.ts'
 import { type FieldOf, fieldsFor, retryPolicySchema, taskFields } from '../entities/task-fields.ts'
 import { type StoredEnvironment, secretReferenceSchema } from '../executors/secret-reference.ts'
@@ -46,22 +47,22 @@ const deadline = z
     const afterMs = typeof value === 'string' ? parseDuration(value) : undefined
     if (afterMs !== undefined) return { afterMs }
     const bare = typeof value === 'number' || (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value.trim()))
-    const at = typeof value === 'string' && !bare ? Date.parse(value) : Number.NaN
-    if (Number.isFinite(at) && at >= 0) return { at }
+    const at = typeof value === 'string' ? parseTime(value) : undefined
+    if (at !== undefined && at >= 0) return { at }
     const message = bare
-      ? `${String(value)} has no unit, so it could be a duration or a time. Write ${String(value)}s, or one of ${durationForms}, or a time like "2030-01-31T08:00:00Z"`
-      : `expected a time like "2030-01-31T08:00:00Z" or a duration like ${durationForms}, got ${JSON.stringify(value)}`
+      ? `${String(value)} has no unit, so it could be a duration or a time. Write ${String(value)}s, or one of ${durationForms}, or a time like ${timeForms}`
+      : `expected a time that exists, like ${timeForms}, or a duration like ${durationForms}, got ${JSON.stringify(value)}`
     context.addIssue({ code: 'custom', message })
     return z.NEVER
   })
   .meta({ type: 'string', examples: ['2030-01-31T08:00:00Z', '2h'] })
 
 const notBefore = z.union([z.number(), z.string()]).transform((value, context) => {
-  const at = typeof value === 'number' ? value : Date.parse(value)
-  if (Number.isFinite(at) && at >= 0) return at
+  const at = typeof value === 'number' ? value : parseTime(value)
+  if (at !== undefined && Number.isFinite(at) && at >= 0) return at
   context.addIssue({
     code: 'custom',
-    message: `expected a time like "2030-01-31T08:00:00Z" or epoch milliseconds, got "${value}"`,
+    message: `expected a time that exists, like ${timeForms}, or epoch milliseconds, got "${value}"`,
   })
   return z.NEVER
 })

@@ -2,6 +2,7 @@
 import { durationForms, parseDuration } from '../core/duration.ts'
 import { parseJson } from '../core/json-text.ts'
 import { messageOf } from '../core/stored-error.ts'
+import { parseTime, timeForms } from '../core/time-text.ts'
 import { misuse } from './arguments.ts'
 
 /** Returns milliseconds. @throws ErrandError INVALID_INPUT for anything but a duration with a unit. */
@@ -14,17 +15,12 @@ export function durationOption(option: string, text: string): number {
 /** Returns epoch milliseconds, of a time or of a duration from `now`. */
 export function timeOption(option: string, text: string, now: number): number {
   const durationMs = parseDuration(text)
-  const at = durationMs === undefined ? Date.parse(text) : now + durationMs
-  if (Number.isFinite(at) && !isBareNumber(text)) return at
-  throw misuse(`--${option} takes a time like 2030-01-31T08:00:00Z, or a duration like 5m, got "${text}".`, {
+  const at = durationMs === undefined ? parseTime(text) : now + durationMs
+  if (at !== undefined && at >= 0) return at
+  throw misuse(`--${option} takes a time that exists, like ${timeForms}, or a duration like 5m, got "${text}".`, {
     option,
     value: text,
   })
-}
-
-/** `Date.parse` accepts a bare number as a year, but the user has probably forgotten the unit of a duration. */
-function isBareNumber(text: string): boolean {
-  return /^[\d.]+$/.test(text.trim())
 }
 
 /** Returns any JSON value. @throws ErrandError INVALID_INPUT with the example. */

@@ -75,8 +75,14 @@ describe('a plan', () => {
     [
       'a deadline that is none',
       '{ run: x, deadline: soon }',
-      /expected a time like .* or a duration like .*, got "soon"/,
+      /expected a time that exists, like .* or a duration like .*, got "soon"/,
     ],
+    [
+      'a deadline on a day that does not exist',
+      '{ run: x, deadline: 2027-02-30 }',
+      /expected a time that exists, like .*, got "2027-02-30"/,
+    ],
+    ['a start at a time that does not exist', '{ run: x, notBefore: 2027-04-31T08:00 }', /expected a time that exists/],
     [
       'an unknown policy',
       '{ run: x, onChildFailure: cancel }',

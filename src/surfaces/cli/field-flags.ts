@@ -40,7 +40,11 @@ function readerOf(
   unit: 'time' | 'duration' | undefined,
 ): [value: string, read: (text: string, now: number) => unknown, hint?: string] {
   if (unit === 'time')
-    return ['T', (text, now) => timeOption(name, text, now), ' An ISO time, or how long from now: 90s, 5m, 2h.']
+    return [
+      'T',
+      (text, now) => timeOption(name, text, now),
+      ' An ISO time, local without a zone, or how long from now: 90s, 5m, 2h.',
+    ]
   if (unit === 'duration') return ['D', (text) => durationOption(name, text), ' 90s, 5m, 2h.']
   if (schema instanceof z.ZodEnum) {
     const words = schema.options as string[]
