@@ -1,6 +1,5 @@
 // The XState side of the engine: a supervisor at the root, below it an actor for each working task and each open run.
 // The actors are built from rows and never saved: the ledger is the truth, the actors are what an inspector sees.
-
 import { type Actor, type AnyActorLogic, type AnyActorRef, createActor } from 'xstate'
 import { guarded } from '../core/guarded.ts'
 import type { TaskEvent } from '../entities/event.ts'

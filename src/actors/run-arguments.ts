@@ -2,6 +2,8 @@
 // options, so absent options cost nothing.
 import type { CallOptions } from '../api/executor.ts'
 import { callOptionsSchema } from '../api/options.ts'
+import { maxDurationMs } from '../core/duration.ts'
+import { durationSchema } from '../core/duration-schema.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
 import { checkText } from '../core/json.ts'
 import { kindOf } from '../core/kind-of.ts'
@@ -17,8 +19,7 @@ const none = Object.freeze({})
  */
 export function checkOptions<T extends object>(schema: Schema<unknown>, options: T | undefined, what: string): T {
   if (options === undefined) return none as T
-  parse(schema, options, what)
-  return options
+  return parse(schema, options, what) as T
 }
 
 /** The arguments after the name; params are optional. */
@@ -67,11 +68,13 @@ export function checkMessage(role: unknown, content: unknown): void {
   )
 }
 
-export function checkDuration(ms: unknown): void {
-  if (typeof ms === 'number' && Number.isFinite(ms) && ms >= 0) return
+/** Whole milliseconds, as `durationSchema` makes them. */
+export function requireDuration(ms: unknown): number {
+  const parsed = durationSchema().safeParse(ms)
+  if (parsed.success) return parsed.data
   throw new ErrandError(
     'INVALID_INPUT',
-    `run.sleep expects a number of milliseconds, 0 or more, got ${typeof ms === 'number' ? ms : kindOf(ms)}.`,
+    `run.sleep expects a number of milliseconds, from 0 to ${maxDurationMs}, got ${typeof ms === 'number' ? ms : kindOf(ms)}.`,
     { ms },
   )
 }

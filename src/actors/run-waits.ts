@@ -21,7 +21,7 @@ import { suspend } from '../steps/suspend.ts'
 import { beginWait, takeWait, type WaitState } from '../steps/wait.ts'
 import type { EntryDescription } from './call-scope.ts'
 import { parsedOnce } from './parsed-once.ts'
-import { awaitedIds, checkDuration, checkOptions } from './run-arguments.ts'
+import { awaitedIds, checkOptions, requireDuration } from './run-arguments.ts'
 import { isRunOver, type RunCore, type WaitsOfRun } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
 
@@ -87,8 +87,8 @@ export class RunWaits implements WaitsOfRun {
     )) as T
   }
 
-  async sleep(ms: number, options: { key?: string } | undefined): Promise<void> {
-    checkDuration(ms)
+  async sleep(given: number, options: { key?: string } | undefined): Promise<void> {
+    const ms = requireDuration(given)
     const { key } = checkOptions(keyOptionsSchema, options, 'run.sleep')
     await this.#wait(this.#core.describe('sleep', 'sleep', { ms }, key), ms)
   }

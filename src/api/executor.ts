@@ -1,6 +1,7 @@
 // Executors: their definition, the `Run` that they receive, and the options of its methods. `new-task.ts` derives the types of `create` and
 // `spawn` from them.
 import { z } from 'zod'
+import { durationSchema } from '../core/duration-schema.ts'
 import { once } from '../core/once.ts'
 import { parse, requireSync } from '../core/parse.ts'
 import { zodSchema } from '../core/zod-schema.ts'
@@ -289,11 +290,11 @@ export const executorOptionsSchema = once(() =>
     input: zodSchema.optional(),
     result: zodSchema.optional(),
     retry: retryPolicySchema().optional(),
-    timeoutMs: z.number().positive().optional(),
+    timeoutMs: durationSchema({ min: 1 }).optional(),
     concurrency: z.int().min(1).optional(),
     onInterrupt: taskFields.onInterrupt.schema.optional(),
     divergence: z.literal('allow').optional(),
-    divergenceWaitMs: z.number().min(1).max(8.64e15).optional(),
+    divergenceWaitMs: durationSchema({ min: 1 }).optional(),
     runsCommands: z.boolean().default(false),
     asksPeople: z.boolean().default(false),
     run: z.custom<ExecutorFunction>(

@@ -1,6 +1,7 @@
 // The zod schemas that validate every option of the library and every field of `create`. The error for an unknown key names the
 // nearest known one.
 import { z } from 'zod'
+import { durationSchema } from '../core/duration-schema.ts'
 import { notOneOf } from '../core/explain-issue.ts'
 import { once } from '../core/once.ts'
 import type { RedactFunction } from '../core/redact.ts'
@@ -15,11 +16,11 @@ import { type TaskStatus, taskStatuses } from '../entities/task.ts'
 import {
   fieldsFor,
   type GivenFields,
-  millisecondsSchema,
   nameSchema,
   retryPolicySchema,
   taskFields,
   taskIdSchema,
+  timeSchema,
   updateFields,
   wordSchema,
 } from '../entities/task-fields.ts'
@@ -96,7 +97,7 @@ export type ListOptions = z.input<ReturnType<typeof listOptionsSchema>>
 const signal = z.instanceof(AbortSignal).optional()
 const position = z.int().min(0).default(0)
 
-export const timeoutOptionsSchema = once(() => z.strictObject({ timeoutMs: z.number().min(0).optional(), signal }))
+export const timeoutOptionsSchema = once(() => z.strictObject({ timeoutMs: durationSchema().optional(), signal }))
 export const streamOptionsSchema = once(() => z.strictObject({ after: position, signal }))
 export const eventsOptionsSchema = once(() =>
   z.strictObject({
@@ -127,7 +128,7 @@ export const releaseOptionsSchema = once(() =>
 export const claimOptionsSchema = once(() =>
   z.strictObject({
     owner: wordSchema,
-    leaseMs: z.number().min(1).max(8.64e15).optional(),
+    leaseMs: durationSchema({ min: 1 }).optional(),
     parentId: taskIdSchema.optional(),
     role: wordSchema.optional(),
     tags: tags.schema.optional(),
@@ -142,7 +143,7 @@ export const versionSchema = z.int().min(0)
 export const taskIdsSchema = once(() =>
   z.union([taskIdSchema.transform((id) => [id]), z.array(taskIdSchema).min(1).max(10_000)]),
 )
-export const purgeOptionsSchema = once(() => z.strictObject({ before: millisecondsSchema }))
+export const purgeOptionsSchema = once(() => z.strictObject({ before: timeSchema }))
 export const graphOptionsSchema = once(() => z.strictObject({ parentId: taskIdSchema.optional() }))
 const limit = z.int().min(1).max(1_000_000)
 export const limitsSchema = once(() =>
@@ -174,7 +175,7 @@ export const retryOptionsSchema = once(() =>
 export const answerOptionsSchema = once(() => z.strictObject({ question: z.string().min(1).max(100).optional() }))
 
 const key = z.string().optional()
-const waitingTime = millisecondsSchema.optional()
+const waitingTime = durationSchema().optional()
 
 /** The options of `run.*`; `sleep`, `message`, `now`, `uuid` and `random` take a key only. */
 export const keyOptionsSchema = once(() => z.strictObject({ key }))
@@ -358,11 +359,11 @@ export const engineOptionsSchema = once(() =>
     onDependencyFailure: onDependencyFailure.schema.default(onDependencyFailure.default),
     maxDepth: z.int().min(1).default(10_000),
     maxChildren: z.int().min(1).default(1_000_000),
-    retentionMs: millisecondsSchema.optional(),
-    leaseMs: z.number().min(100).max(86_400_000).default(30_000),
+    retentionMs: durationSchema().optional(),
+    leaseMs: durationSchema({ min: 100, max: 86_400_000 }).default(30_000),
     maxCrashes: z.int().min(1).default(3),
-    abortGraceMs: z.number().min(0).default(5_000),
-    shutdownTimeoutMs: z.number().min(0).default(5_000),
+    abortGraceMs: durationSchema().default(5_000),
+    shutdownTimeoutMs: durationSchema().default(5_000),
     work: z.boolean().default(true),
     inspect: inspectionObserverSchema().optional(),
     onError: functionSchema<(error: unknown, context: Record<string, unknown>) => void>(

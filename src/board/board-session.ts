@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Bus, InvokeOptions } from '../bus/bus.ts'
 import type { Caller } from '../bus/caller.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
+import { durationSchema } from '../core/duration-schema.ts'
 import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
 import { parse } from '../core/parse.ts'
@@ -38,7 +39,7 @@ const optionsSchema = once(() =>
     as: word,
     role: word.optional(),
     board: word.default(mainBoard),
-    leaseMs: z.number().min(100).max(8.64e15).nullable().default(60_000),
+    leaseMs: durationSchema({ min: 100 }).nullable().default(60_000),
     surface: word.default('session'),
     clock: z
       .custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function', 'expected a clock with `now`')

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
+import { durationSchema } from '../core/duration-schema.ts'
 import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
 import { anyJsonObject, parse } from '../core/parse.ts'
@@ -48,7 +49,7 @@ const optionsSchema = once(() =>
     as: z.string().trim().min(1).max(100).optional(),
     role: z.string().trim().min(1).max(100).optional(),
     board: z.string().trim().min(1).max(100).optional(),
-    leaseMs: z.number().min(100).max(8.64e15).nullable().optional(),
+    leaseMs: durationSchema({ min: 100 }).nullable().optional(),
     bounds: creationBoundsSchema.optional(),
     clock: z.custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function').optional(),
   }),

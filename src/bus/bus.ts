@@ -1,6 +1,5 @@
 // The bus: the registry through which all surfaces call the engine. It finds an ability, checks the caller and the input, runs the
 // handler, checks the output, and logs the call.
-
 import { z } from 'zod'
 import type { Run } from '../api/executor.ts'
 import type { Clock } from '../core/clock.ts'

@@ -7,12 +7,15 @@ const pattern = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/
 /** The accepted forms, for messages. */
 export const durationForms = '"1500ms", "90s", "5m", "2h" or "1d"'
 
-/** Milliseconds, or undefined when the text is not a positive duration with a unit. */
+/** The last moment that a date can be: as a duration, longer than any wait. */
+export const maxDurationMs = 8.64e15
+
+/** Milliseconds, or undefined when the text is not a duration with a unit, from one millisecond to the longest. */
 export function parseDuration(text: string): number | undefined {
   const match = pattern.exec(text.trim())
   if (match === null) return undefined
   const durationMs = Math.round(Number(match[1]) * unitsMs[match[2] as keyof typeof unitsMs])
-  return durationMs > 0 ? durationMs : undefined
+  return durationMs > 0 && durationMs <= maxDurationMs ? durationMs : undefined
 }
 
 /** `0.2s`, `12.3s`, `4m05s`, `3h02m` or `2d03h`: short enough for a table column. */

@@ -1,6 +1,7 @@
 // The fields with which tasks are created and changed, each defined once: schema with bounds, meaning, default, storage, and the inputs
 // that take it. Types, inputs of abilities, plans, flags and the tables of the documents derive from these definitions.
 import { z } from 'zod'
+import { durationSchema } from '../core/duration-schema.ts'
 import { once } from '../core/once.ts'
 import { anyObject } from '../core/parse.ts'
 import { abilityListSchema } from './ability-pattern.ts'
@@ -71,11 +72,11 @@ const retryShape = once(() => ({
   /** Attempts in all, the first included. Default 1. */
   maxAttempts: z.int().min(1).max(1_000_000),
   /** Milliseconds before the second attempt. Default 0. */
-  backoffMs: z.number().min(0),
+  backoffMs: durationSchema(),
   /** `fixed` waits equally long each time, `exponential` twice as long as before. Default fixed. */
   backoff: z.enum(['fixed', 'exponential']),
   /** The maximum delay of `exponential`, in milliseconds. Default: none. */
-  maxBackoffMs: z.number().min(0),
+  maxBackoffMs: durationSchema(),
   /** The random part of each delay, 0 to 1: the delay is shortened by up to that part, so that many tasks do not retry at the same time. Default 0. */
   jitter: z.number().min(0).max(1),
   /** Codes of the errors that are retried (`TIMEOUT`, `ECONNRESET`, those of a `Failure`); others are final. Default: all. */
@@ -99,10 +100,8 @@ export const wordSchema = z
     (text) => text.isWellFormed() && !text.includes('\u0000'),
     'it holds a NUL character or half of a surrogate pair',
   )
-export const millisecondsSchema = z.number().min(0).max(8.64e15)
-/** A point in time as stored: whole milliseconds, rounded up so that it is never earlier than given. */
-export const timeSchema = millisecondsSchema.overwrite(Math.ceil)
-const durationSchema = z.number().positive().max(8.64e15)
+/** A point in time, in epoch milliseconds, bounded and rounded up like a duration: it is never earlier than given. */
+export const timeSchema = durationSchema()
 const objective = z.string().trim().min(1).max(10_000)
 
 const text = z.string().trim().min(1)
@@ -178,7 +177,7 @@ export const taskFields = {
     policy: true,
   }),
   /** Milliseconds after which a run fails with `TIMEOUT`. */
-  timeoutMs: field(() => durationSchema, {
+  timeoutMs: field(() => durationSchema({ min: 1 }), {
     meaning: "The maximum duration of a run. Default: the executor's, else unlimited.",
     unit: 'duration',
     by: ['create', 'update', 'plans', 'add'],

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { AskOptions, Executor } from '../api/executor.ts'
 import { ownExecutor } from '../api/executor.ts'
 import { defined } from '../core/defined.ts'
+import { durationSchema } from '../core/duration-schema.ts'
 import { once } from '../core/once.ts'
 import { audiences } from '../entities/question.ts'
 import { toAnswerSchema } from '../steps/answer-schema.ts'
@@ -16,7 +17,7 @@ const askInput = once(() =>
     /** The answer after the time-out. */
     default: z.unknown().optional(),
     /** Milliseconds until the default answers, or without a default the task fails with `TIMEOUT`. */
-    timeoutMs: z.number().positive().optional(),
+    timeoutMs: durationSchema({ min: 1 }).optional(),
     /** Who may answer: `person` (default) refuses models, `anyone` does not. */
     for: z.enum(audiences).optional(),
   }),

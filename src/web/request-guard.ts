@@ -1,7 +1,6 @@
 // Validates requests of every surface over HTTP by their headers, before the body is read. Host and origin are checked before the
 // credentials, so a page in a browser cannot even try a token (DNS rebinding, cross-site requests). Also holds the options of listening
 // addresses and tokens that all surfaces share.
-
 import { timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
@@ -27,11 +26,6 @@ export interface ListenAddressOptions {
   /** Default 0: any free port. */
   port?: number | undefined
 }
-
-export const milliseconds = z
-  .number()
-  .positive()
-  .max(2 ** 31 - 1)
 
 export const onErrorSchema = functionOf<(error: unknown) => void>('(error)')
   .default(() => () => {})

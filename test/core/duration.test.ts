@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { formatDuration, parseDuration } from '../../src/core/duration.ts'
 
-it.each(['90', '', 's', '-5s', '0s', '5 minutes', '1h30m', '1e3s', 'NaNs'])(
+it.each(['90', '', 's', '-5s', '0s', '5 minutes', '1h30m', '1e3s', 'NaNs', '100000001d'])(
   'parseDuration returns undefined for "%s"',
   (text) => {
     expect(parseDuration(text)).toBeUndefined()

@@ -1,6 +1,7 @@
 // Input and output fields that the abilities of the board share.
 import { z } from 'zod'
 import type { Caller } from '../../bus/caller.ts'
+import { durationSchema } from '../../core/duration-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
 import { anyObject, spokenText } from '../../core/parse.ts'
@@ -17,11 +18,9 @@ export const asSchema = wordSchema.describe('Name of the agent or person that ac
 export const fenceSchema = once(() => z.int().min(1).describe('Number of the claim, as `claim` returned it.'))
 export const tagsSchema = taskFields.tags.schema
 export const leaseSchema = once(() =>
-  z
-    .number()
-    .min(1)
-    .max(8.64e15)
-    .describe('The claim expires after this many milliseconds without a heartbeat. Default: never.'),
+  durationSchema({ min: 1 }).describe(
+    'The claim expires after this many milliseconds without a heartbeat. Default: never.',
+  ),
 )
 export const workspaceSchema = once(() =>
   z

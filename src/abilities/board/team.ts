@@ -6,6 +6,7 @@ import { readInbox, sendMail, verdictSchema } from '../../board/team/mail.ts'
 import { waitForWork } from '../../board/team/wait-for-work.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
+import { durationSchema } from '../../core/duration-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -168,16 +169,13 @@ export function boardRequests(host: AbilityHost) {
   })
 }
 
-const waitSchema = once(() => z.number().max(maxWaitMs))
-
 const boardWaitInput = once(() =>
   z.strictObject({
     ...nextClaimShape(),
-    pollMs: waitSchema()
-      .min(50)
+    pollMs: durationSchema({ min: 50, max: maxWaitMs })
       .default(5_000)
       .describe('Maximum time between two checks, in milliseconds; changes are noticed earlier. Default 5,000.'),
-    timeoutMs: waitSchema().min(0).default(30_000).describe('Time-out in milliseconds. Default 30,000.'),
+    timeoutMs: durationSchema({ max: maxWaitMs }).default(30_000).describe('Time-out in milliseconds. Default 30,000.'),
     board: boardSchema,
   }),
 )

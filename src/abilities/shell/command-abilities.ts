@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Run } from '../../api/executor.ts'
 import { type AbilityContext, defineAbility } from '../../bus/ability.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
+import { durationSchema } from '../../core/duration-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
 import { parse, requireText } from '../../core/parse.ts'
@@ -54,12 +55,12 @@ interface CommandSettings extends Required<CommandAbilityOptions> {
   folder: string
 }
 
-const timeoutSchema = z.number().positive().max(86_400_000)
+const timeoutSchema = durationSchema({ min: 1, max: 86_400_000 })
 const optionsSchema = once(() =>
   z.strictObject({
     timeoutMs: timeoutSchema.default(120_000),
     confirm: z.union([z.boolean(), z.string().trim().min(1).max(1000)]).default(false),
-    killGraceMs: z.number().min(0).default(2000),
+    killGraceMs: durationSchema().default(2000),
     inheritEnv: z.boolean().default(false),
     clock: z
       .custom<Clock>((value) => typeof (value as Clock | null)?.setTimeout === 'function', 'expected a Clock')

@@ -2,6 +2,7 @@
 // handler serves all other callers.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { durationSchema } from '../../core/duration-schema.ts'
 import { once } from '../../core/once.ts'
 import type { Engine } from '../../engine-api.ts'
 import { type AwaitedTask, toAwaitedTask } from '../../entities/awaited-task.ts'
@@ -13,7 +14,7 @@ const inputSchema = once(() =>
   z.strictObject({
     taskIds: z.array(taskIdSchema).min(1).max(1_000),
     mode: z.enum(['all', 'any']).default('all').describe('Wait for all tasks (default), or for the first one.'),
-    timeoutMs: z.number().positive().optional().describe('Time-out in milliseconds.'),
+    timeoutMs: durationSchema({ min: 1 }).optional().describe('Time-out in milliseconds.'),
   }),
 )
 

@@ -1,7 +1,7 @@
 // The live mirror of a board: follows the ledger and the folder, and brings them in step when either changes.
-
 import { type FSWatcher, watch } from 'node:fs'
 import { z } from 'zod'
+import { durationSchema } from '../../core/duration-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { guarded } from '../../core/guarded.ts'
 import { parse } from '../../core/parse.ts'
@@ -50,7 +50,7 @@ export interface BoardMirror {
 const optionsSchema = z.strictObject({
   dir: z.string().min(1),
   board: z.string().trim().min(1).max(100).default(mainBoard),
-  pollMs: z.number().min(10).max(86_400_000).default(1_000),
+  pollMs: durationSchema({ min: 10, max: 86_400_000 }).default(1_000),
   watch: z.boolean().default(true),
   onReport: z.custom<(report: MirrorReport) => void>((value) => typeof value === 'function').optional(),
 })

@@ -1,6 +1,7 @@
 // Waits for work for an agent that has none: mail, the next task, or neither.
 import { z } from 'zod'
 import type { Bus } from '../../bus/bus.ts'
+import { durationSchema } from '../../core/duration-schema.ts'
 import { once } from '../../core/once.ts'
 import { parse } from '../../core/parse.ts'
 import type { BoardRef } from '../../entities/board.ts'
@@ -44,7 +45,7 @@ const optionsSchema = once(() =>
     leaseMs: z.unknown().optional(),
     workspace: z.unknown().optional(),
     pollMs: z.unknown().optional(),
-    idleTimeoutMs: z.union([z.number().min(0), z.literal(Infinity)]).default(60_000),
+    idleTimeoutMs: z.union([durationSchema(), z.literal(Infinity)]).default(60_000),
     signal: z.instanceof(AbortSignal).optional(),
   }),
 )

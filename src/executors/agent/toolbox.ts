@@ -6,6 +6,7 @@ import type { ParsedAgentOptions } from '../../api/options.ts'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { type ToolDefinition, toolTable } from '../../bus/tool-names.ts'
+import { durationSchema } from '../../core/duration-schema.ts'
 import { once } from '../../core/once.ts'
 
 export const askUser = 'ask_user'
@@ -28,7 +29,7 @@ export const waitForTasksSchema = once(() =>
       .optional()
       .describe('Ids of subtasks. Default: all subtasks of this task.'),
     mode: z.enum(['all', 'any']).default('all').describe('Wait for all of them (default), or for the first one.'),
-    timeoutMs: z.number().positive().optional().describe('Time-out in milliseconds. Default: none.'),
+    timeoutMs: durationSchema({ min: 1 }).optional().describe('Time-out in milliseconds. Default: none.'),
   }),
 )
 

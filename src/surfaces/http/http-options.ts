@@ -1,18 +1,13 @@
 // The options of `createHttp`: credentials, hosts, limits. They are validated once.
 import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
+import { durationSchema } from '../../core/duration-schema.ts'
 import { clockSchema, functionOf } from '../../core/parse.ts'
 import type { Engine } from '../../engine-api.ts'
 import { maxTasksPerRequest } from '../../entities/creation-bounds.ts'
 import { maxBodyBytes } from '../../web/body.ts'
 import type { Authenticate } from '../../web/principal.ts'
-import {
-  milliseconds,
-  onErrorSchema,
-  type RequestGuardOptions,
-  requestGuardShape,
-  tokenSchema,
-} from '../../web/request-guard.ts'
+import { onErrorSchema, type RequestGuardOptions, requestGuardShape, tokenSchema } from '../../web/request-guard.ts'
 
 /** The part of an engine that this surface uses. */
 export type HttpEngine = Pick<Engine, 'bus'>
@@ -67,8 +62,8 @@ export const httpOptionsSchema = z
     maxStreams: z.int().min(1).default(256),
     maxStreamsPerPrincipal: z.int().min(1).default(16),
     maxRequestsPerPrincipal: z.int().min(1).default(256),
-    heartbeatMs: milliseconds.default(15_000),
-    stallMs: milliseconds.default(30_000),
+    heartbeatMs: durationSchema({ min: 1 }).default(15_000),
+    stallMs: durationSchema({ min: 1 }).default(30_000),
     rateLimit: z
       .union([z.literal(false), z.strictObject({ perSecond: z.number().positive(), burst: z.number().min(1) })])
       .default({ perSecond: 100, burst: 200 }),

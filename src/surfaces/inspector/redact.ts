@@ -1,6 +1,5 @@
 // Redacts an inspection message before it leaves the process. Produces a plain copy with values under secret names, and secrets within
 // texts, replaced. Depth, number of values and size are limited.
-
 import { z } from 'zod'
 import { isPromise } from '../../core/guarded.ts'
 import { jsonIn, type RedactFunction } from '../../core/redact.ts'

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { InvokeOptions } from '../../bus/bus.ts'
 import type { Clock } from '../../core/clock.ts'
+import { durationSchema } from '../../core/duration-schema.ts'
 import { clockSchema, functionOf } from '../../core/parse.ts'
 import type { Engine } from '../../engine-api.ts'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
@@ -10,7 +11,6 @@ import type { Authenticate } from '../../web/principal.ts'
 import {
   type ListenAddressOptions,
   listenAddressShape,
-  milliseconds,
   onErrorSchema,
   type RequestGuardOptions,
   requestGuardShape,
@@ -169,8 +169,8 @@ const optionsSchema = z.strictObject({
   as: agentNameSchema.optional(),
   bounds: creationBoundsSchema.optional(),
   session: functionOf<NonNullable<McpOptions['session']>>('(agent, engine) => session').optional(),
-  maxWaitMs: milliseconds.default(30_000),
-  progressEveryMs: milliseconds.default(5_000),
+  maxWaitMs: durationSchema({ min: 1 }).default(30_000),
+  progressEveryMs: durationSchema({ min: 1 }).default(5_000),
   clock: clockSchema,
   onError: onErrorSchema,
 })
@@ -188,7 +188,7 @@ const fetchSchema = optionsSchema.extend({
   authenticate: functionOf<Authenticate>('(request) => principal or null').optional(),
   ...requestGuardShape,
   maxRequestsPerPrincipal: z.int().min(1).default(256),
-  sessionIdleMs: milliseconds.default(30 * 60_000),
+  sessionIdleMs: durationSchema({ min: 1 }).default(30 * 60_000),
 })
 
 export const fetchOptionsSchema = fetchSchema.refine(oneCheck, oneCheckExpected)

@@ -1,5 +1,4 @@
 // Exo's event bus: publish and subscribe within the process. Independent of an engine; a manager forwards the engine's events to it.
-
 import { z } from 'zod'
 import { guarded } from '../../core/guarded.ts'
 import { parse, requireFunction, requireText } from '../../core/parse.ts'

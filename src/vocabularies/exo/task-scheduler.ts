@@ -1,6 +1,7 @@
 // Exo's TaskScheduler: gives SUBMITTED tasks an executor of the engine, and waits. The engine manages slots, order and aborts.
 import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
+import { durationSchema } from '../../core/duration-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { parse, requireFunction } from '../../core/parse.ts'
 import type { Engine } from '../../engine-api.ts'
@@ -32,7 +33,7 @@ const maxConcurrentSchema = z.int().min(1).max(1_000_000)
 const schedulerOptionsSchema = z.strictObject({
   maxConcurrent: maxConcurrentSchema.default(3),
   autoComplete: z.boolean().optional(),
-  timeoutMs: z.number().positive().optional(),
+  timeoutMs: durationSchema({ min: 1 }).optional(),
   retry: retryPolicySchema().optional(),
 })
 

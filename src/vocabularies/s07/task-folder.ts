@@ -1,5 +1,4 @@
 // The engine of a task manager: a given one, or its own on a ledger beside the folder, which mirrors the board.
-
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { mirrorBoard } from '../../board/mirror/board-folders.ts'
