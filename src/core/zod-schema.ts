@@ -1,4 +1,4 @@
-// Tells schemas of zod 4 from those of other versions and libraries, which look like them and would be taken for something else.
+// Distinguishes schemas of zod 4 from those of other versions and libraries, which look like them and would be taken for something else.
 import { z } from 'zod'
 import { kindOf } from './kind-of.ts'
 

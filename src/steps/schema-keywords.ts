@@ -1,4 +1,4 @@
-// Refuses misspelled JSON Schemas of questions. A keyword that nobody knows is ignored, and the question would accept any answer.
+// Refuses misspelled JSON Schemas of questions. An unknown keyword is ignored, and the question would accept any answer.
 import { didYouMean } from '../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
 

@@ -25,7 +25,7 @@ interface Held {
 /** Limits of one principal. */
 const maxKeys = 1_000
 const maxStored = 16 * 1024 * 1024
-/** Limit for the answers to all principals together: beyond it, whoever holds most loses the oldest of its own. */
+/** Limit for the answers to all principals together: beyond it, the principal that has most loses the oldest of its own. */
 const maxStoredOfAll = 64 * 1024 * 1024
 const retentionMs = 24 * 60 * 60_000
 
