@@ -10,7 +10,7 @@ export function foreignSchema(value: unknown): string | undefined {
   if (String(_def?.['typeName']).startsWith('Zod')) return 'a schema of zod 3'
   // The JSON Schemas that zod writes have this key too.
   const vendor = standard?.['vendor']
-  return vendor === undefined || vendor === 'zod' ? undefined : `a schema of ${String(vendor)}`
+  return typeof vendor !== 'string' || vendor === 'zod' ? undefined : `a schema of ${vendor}`
 }
 
 /** What to write in place of a foreign schema. */

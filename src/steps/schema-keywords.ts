@@ -31,7 +31,7 @@ export function requireKeywords(schema: Readonly<Record<string, unknown>>, path:
   }
   for (const type of [schema['type'] ?? []].flat()) {
     if (types.includes(type as string)) continue
-    const nearest = nearestName(String(type), types)
+    const nearest = typeof type === 'string' ? nearestName(type, types) : undefined
     throw new ErrandError(
       'INVALID_INPUT',
       `The schema of a question has the type ${JSON.stringify(type)}${where}, which does not exist.${didYouMean(nearest)} JSON Schema has: ${types.join(', ')}.`,

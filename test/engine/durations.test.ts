@@ -27,7 +27,7 @@ function durationsIn(schema: Part, path = ''): Array<[string, Part]> {
   const named = Object.entries(schema.properties ?? {}).flatMap(([name, part]) => {
     const at = `${path}.${name}`
     const numbers = [part, ...(part.anyOf ?? [])].filter(({ type }) => type === 'number')
-    return /Ms$/.test(name) ? numbers.map((number): [string, Part] => [at, number]) : durationsIn(part, at)
+    return name.endsWith('Ms') ? numbers.map((number): [string, Part] => [at, number]) : durationsIn(part, at)
   })
   return [...inner, ...named]
 }

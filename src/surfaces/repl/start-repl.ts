@@ -57,7 +57,7 @@ const optionsSchema = z.strictObject({
   quiet: z.boolean().default(false),
   context: z.record(z.string(), z.unknown()).default({}),
   clock: z.custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function').default(() => systemClock),
-  onExit: z.custom<(code: number) => void>((value) => typeof value === 'function').exactOptional(),
+  onExit: z.custom<(code: number) => unknown>((value) => typeof value === 'function').exactOptional(),
 })
 type Options = z.output<typeof optionsSchema>
 
