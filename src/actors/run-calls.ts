@@ -8,6 +8,7 @@ import { isRedactFailure } from '../core/redact.ts'
 import { rest } from '../core/signals.ts'
 import { clipped, storableText } from '../core/storable-text.ts'
 import { messageOf, toStoredError } from '../core/stored-error.ts'
+import { inputToRead } from '../core/visible-json.ts'
 import { type CallRecord, identOf, isInDoubt, notesProcess } from '../entities/call.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'
 import { paramsToStore } from '../ledger/redacted-content.ts'
@@ -196,11 +197,20 @@ export class RunCalls {
     const recorded = recordedImage(value, `the result of call "${record.name}"`, (loss) =>
       host.report(loss, { ...ref, callId: record.id, doing: 'finish call' }),
     )
-    if ('lost' in recorded) return lost(recorded.lost)
+    if ('lost' in recorded) return lost(this.#redactedReason(recorded.lost))
     try {
       return { ok: true, result: host.redaction.value(recorded.image, 'call', 'result'), resultLost: null }
     } catch (error) {
       return lost(messageOf(error))
+    }
+  }
+
+  /** The reason may quote an error of the value. */
+  #redactedReason(why: string): string {
+    try {
+      return this.#core.host.redaction.text(why, 'call', 'resultLost')
+    } catch (error) {
+      return messageOf(error)
     }
   }
 
@@ -269,7 +279,9 @@ export class RunCalls {
   /** Asks a person about a call that a crash interrupted; resolves to true to run it again. */
   async #askAgain(found: CallRecord): Promise<boolean> {
     const doubt = isInDoubt(found) ? ', and its command may still run' : ''
-    const question = `The call "${found.name}" was interrupted and may have happened${doubt}. Run it again?`
+    const block =
+      found.params === null ? '' : `\n\n${inputToRead(found.params) ?? 'Its input is too long to be shown.'}`
+    const question = `The call "${found.name}" was interrupted and may have happened${doubt}. Run it again?${block}`
     const answers = { enum: ['rerun', 'fail'] }
     const key = `interrupted:${found.id}`
     return (await this.#core.request(() => this.#waits.ask(question, answers, { key }))) === 'rerun'

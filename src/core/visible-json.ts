@@ -16,3 +16,15 @@ export function visibleJson(json: string): string {
 }
 
 const escaped = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`
+
+/** Characters that a person can be expected to read. */
+export const maxReadLength = 20_000
+
+/**
+ * All of an input, for a person who decides about it, as a block of code: a surface that renders Markdown would hide parts of a text. No line of
+ * JSON begins with the marks that would end the block. Undefined if it is too long to be read.
+ */
+export function inputToRead(input: unknown): string | undefined {
+  const json = visibleJson(JSON.stringify(input, null, 2))
+  return json.length > maxReadLength ? undefined : `\`\`\`json\n${json}\n\`\`\``
+}

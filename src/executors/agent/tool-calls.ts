@@ -9,7 +9,7 @@ import { mayCall } from '../../bus/capabilities.ts'
 import { defined } from '../../core/defined.ts'
 import { ErrandError, Failure } from '../../core/errors.ts'
 import { issuesIn, issueText, safeParse, sentenceOf } from '../../core/parse.ts'
-import { visibleJson } from '../../core/visible-json.ts'
+import { inputToRead, maxReadLength } from '../../core/visible-json.ts'
 import { interruptedError } from '../../entities/call.ts'
 import type { TakenStep } from '../../entities/conversation.ts'
 import type { OnInterrupt } from '../../entities/task-fields.ts'
@@ -172,8 +172,8 @@ export class ToolCalls {
 
   /** Asks a person for approval, who may change the input (`input` of the answer). */
   async #confirmed(call: StepCall, tool: AbilityTool, given: Record<string, unknown>): Promise<void> {
-    const input = visibleJson(JSON.stringify(given, null, 2))
-    if (input.length > maxApprovedLength) return this.#refuse(call, tooLongToApprove(tool.id, input.length))
+    const input = inputToRead(given)
+    if (input === undefined) return this.#refuse(call, tooLongToApprove(tool.id))
     const decision = confirmAnswerSchema.parse(
       await this.#run.ask(confirmQuestion(tool, input), confirmAnswerSchema, {
         key: `confirm:${call.key}`,
@@ -191,24 +191,18 @@ export class ToolCalls {
   }
 }
 
-/** Characters of the input that a person can be expected to read. */
-const maxApprovedLength = 20_000
-
-/**
- * The ability's own question, or one made from its description, followed by all of the input: what is not shown is not approved. It is a block of
- * code, because a surface that renders Markdown would hide parts of a text. No line of JSON begins with the marks that would end the block.
- */
+/** The ability's own question, or one made from its description, followed by all of the input: what is not shown is not approved. */
 function confirmQuestion({ id, ability }: AbilityTool, input: string): string {
   const own =
     typeof ability?.confirm === 'string'
       ? ability.confirm
       : `May ${id} be called? Its description: ${ability?.description}`
-  return `${own}\n\n\`\`\`json\n${input}\n\`\`\``
+  return `${own}\n\n${input}`
 }
 
-function tooLongToApprove(id: string, length: number): Failure {
+function tooLongToApprove(id: string): Failure {
   return new Failure(
-    `A person must approve this call of ${id}, and its input is too long to be read: ${length} characters of JSON, at most ${maxApprovedLength} are shown. Make calls with shorter inputs, or put the content into a file that the call names.`,
+    `A person must approve this call of ${id}, and its input is too long to be read: more than ${maxReadLength} characters of JSON. Make calls with shorter inputs, or put the content into a file that the call names.`,
     { code: 'NOT_APPROVED', retry: false },
   )
 }

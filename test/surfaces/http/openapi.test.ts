@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { type OpenApiDocument, type Principal } from '../../../src/surfaces/http/index.ts'
+import type { OpenApiDocument, Principal } from '../../../src/surfaces/http/index.ts'
 import { openWorld } from './world.ts'
 
 async function complaintsAbout(document: object): Promise<unknown[]> {
