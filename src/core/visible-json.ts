@@ -6,7 +6,7 @@
  * white space but the space and the line break.
  */
 const invisible =
-  /(?![ \n])[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Variation_Selector}\u034f\u115f\u1160\u2800\u3164\uffa0]/gu
+  /(?![ \n])(?:[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Variation_Selector}]|\u034f|[\u115f\u1160\u2800\u3164\uffa0])/gu
 
 /** The JSON text with each invisible character as `\uXXXX`. */
 export function visibleJson(json: string): string {

@@ -75,7 +75,8 @@ function locksBeside(ledgerPath: string): InstanceLocks {
     for (let triesLeft = 10; ; triesLeft--) {
       makeFolder()
       try {
-        return closeSync(openSync(file, 'wx', 0o600))
+        closeSync(openSync(file, 'wx', 0o600))
+        return
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || triesLeft === 0) throw error
       }
