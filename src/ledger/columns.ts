@@ -126,7 +126,7 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
   function read(found: Records[T]): Records[T] {
     const row = found as unknown as Record<string, unknown>
     for (const { field, read: turn } of turned) {
-      const stored = row[field]
+      const stored = row[field] as string | number | null | undefined
       if (stored === undefined) continue
       const standIn = standIns[field]
       let fault: unknown

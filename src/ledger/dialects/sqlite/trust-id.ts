@@ -20,7 +20,7 @@ const setting = 'trustId'
  * The id in a file whose log and journal were judged before: opening it recovers them. Undefined for none, `unreadable` for a damaged file,
  * `empty` for a ledger that is being created. The schema of a foreign file could run code of its own for a view, so only a table is read.
  */
-export function trustIdIn(path: string): string | 'unreadable' | 'empty' | undefined {
+export function trustIdIn(path: string): string | undefined {
   try {
     const connection = connect(path, { busyTimeoutMs, mustExist: true })
     try {
