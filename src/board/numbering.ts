@@ -96,6 +96,19 @@ export function* giveNumber(
   return next
 }
 
+/** Assigns no number up to `last` from now on. */
+export async function skipNumbers(host: BoardHost, name: string, last: number): Promise<void> {
+  const { at } = await host.stepContext()
+  await host.step({
+    name: 'skip numbers',
+    *decide(tx): Op<void> {
+      yield* numberRemaining(tx, name, at)
+      const board = yield* loadBoard(tx, name, at, libraryCaller, 'toNumber')
+      if (board.nextNumber <= last) yield* tx.board.save({ ...board, nextNumber: last + 1 })
+    },
+  })
+}
+
 /**
  * Numbers all tasks that have no number yet. Writes nothing when there are none. With a caller, who means to add to the board, see
  * `loadBoard`.

@@ -4,7 +4,7 @@ import { realpathSync } from 'node:fs'
 import { ErrandError } from '../../core/errors.ts'
 import { requestedBy } from '../../steps/step-context.ts'
 import type { BoardTarget } from '../board-host.ts'
-import { numberNewTasks } from '../numbering.ts'
+import { numberNewTasks, skipNumbers } from '../numbering.ts'
 import { applyEdit } from './apply-edit.ts'
 import { acquireLease, type MirrorLease } from './election.ts'
 import { affectedFiles, allNumbers, ensureTexts, type WantedFile } from './file-texts.ts'
@@ -14,7 +14,7 @@ import { type FileVerdict, judgeFile } from './judge-file.ts'
 import type { MirrorHost } from './mirror-host.ts'
 import { emptyReport, type MirrorReport } from './mirror-report.ts'
 import { clearStaging, keepCopy, stagingFolder } from './owned-folder.ts'
-import { type FileValue, isMisnamed, nameOf, numberIn, versionIn } from './task-file.ts'
+import { type FileValue, isMisnamed, maxNewNumber, nameOf, numberIn, versionIn } from './task-file.ts'
 import { createStaging, type Staging, takeAway, type WriteMode, writeFile } from './write-file.ts'
 
 /** A file that changed less than this before it was read may change again with the same timestamps, in milliseconds. */
@@ -192,6 +192,7 @@ export class FolderSync {
     const fresh: NewFile[] = []
     const refused: RefusedEdit[] = []
     const decide = !deferIncomplete || numbers === undefined
+    let held = 0
     for (const number of numbers ?? this.#listed(report)) {
       const name = nameOf(number)
       const seen = this.#seen.get(number)
@@ -205,13 +206,15 @@ export class FolderSync {
       else {
         const verdict = await this.#judgeText(number, state.text)
         if (verdict.kind === 'new') fresh.push(verdict.file)
-        else if (verdict.kind === 'foreign')
+        else if (verdict.kind === 'foreign') {
+          if (verdict.holdsNumber && number <= maxNewNumber) held = number
           this.#deferUnreadable(number, state.mark, verdict.why, report, deferIncomplete, decide)
-        else if (verdict.kind === 'edit') await this.#takeEdit({ number, state, verdict }, refused, report)
+        } else if (verdict.kind === 'edit') await this.#takeEdit({ number, state, verdict }, refused, report)
         else this.#take(number, state, verdict, report)
       }
     }
     if (fresh.length > 0) await this.#import(fresh, report)
+    if (held > 0) await skipNumbers(this.#host, this.#target.board, held)
     await this.#retryEdits(refused, report)
   }
 

@@ -20,8 +20,8 @@ export type FileVerdict =
   | { kind: 'deleted'; ours: boolean; why: string }
   /** An edit that cannot be separated from what changed meanwhile. */
   | { kind: 'refused'; why: string }
-  /** Left untouched: the file cannot be read, or belongs to another ledger. */
-  | { kind: 'foreign'; why: string }
+  /** Left untouched: the file cannot be read, or belongs to another ledger; `holdsNumber`: no task here may get its number. */
+  | { kind: 'foreign'; why: string; holdsNumber?: true }
 
 interface Facts {
   texts: Array<{ version: number; text: string }>
@@ -79,9 +79,11 @@ function judgeUnknownNumber(
   const { number, value } = file
   if (number >= nextNumber) {
     const { taskId } = value
-    if (typeof taskId !== 'string' || versionIn(value) === undefined) return { kind: 'new', file }
-    const why = `it was written by the mirror of another ledger (its task is ${taskId}): import its original folder, or remove taskId and version to create a new task from it`
-    return { kind: 'foreign', why }
+    const isForeign = typeof taskId === 'string' && versionIn(value) !== undefined
+    // A board that never had a task adopts such files: the folder was cloned, or its ledger was lost.
+    if (!isForeign || nextNumber === 1) return { kind: 'new', file }
+    const why = `it was written by the mirror of another ledger (its task is ${taskId}), and only a board that never had a task adopts such files. To create a task from it, remove taskId and version, and give the file (in its name and its id) a number that no file here has`
+    return { kind: 'foreign', why, holdsNumber: true }
   }
   const ours = known || texts.some((each) => isSameJson(jsonOf(each.text), value))
   const why = texts.length > 0 ? `task ${number} is no longer on the board` : takenWhy(board, number, nextNumber)
