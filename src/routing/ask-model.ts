@@ -14,7 +14,7 @@ export interface AskMessage {
 /** Asks a model and resolves to the text of its answer. */
 export type AskModel = (messages: AskMessage[], options?: { signal?: AbortSignal }) => Promise<string>
 
-/** A model by its id on the bus, a model object, or a function that calls one. */
+/** A model by its id on the bus (without a bus: by a name like `openai:gpt-5-mini`), a model object, or a function that calls one. */
 export type ModelChoice = string | LanguageModelLike | AskModel
 
 /** The part of a bus that is used: invoking abilities, JSON in and JSON out. */
@@ -32,8 +32,8 @@ export const askBusSchema = z.custom<AskBus>(
 /**
  * Returns a function that asks the chosen model; without a choice the default one of `model:llm` on the bus.
  *
- * The function rejects with the reason of an aborted `signal`, even if the model ignores it. Without a bus, a question
- * that needs one rejects with `NO_MODEL`: only when it is asked, because many messages find their task without a model.
+ * The function rejects with the reason of an aborted `signal`, even if the model ignores it. A model that cannot be found makes a
+ * question reject with `NO_MODEL`: only when it is asked, because many messages find their task without a model.
  * @throws ErrandError INVALID_INPUT immediately for anything but a model.
  */
 export function askModelOf(choice: ModelChoice | undefined, bus?: AskBus): AskModel {
@@ -44,14 +44,28 @@ export function askModelOf(choice: ModelChoice | undefined, bus?: AskBus): AskMo
 
 function uncheckedAskOf(choice: ModelChoice | undefined, bus: AskBus | undefined): AskModel {
   if (typeof choice === 'function') return choice
+  if (choice === '') throw new ErrandError('INVALID_INPUT', 'The id of a model must not be empty.', {})
+  if (bus === undefined && typeof choice === 'string') return askNamed(choice)
   if (choice === undefined || typeof choice === 'string') return askThrough(bus, choice)
   return askDirectly(requireLanguageModel(choice))
 }
 
-function askThrough(bus: AskBus | undefined, modelId: string | undefined): AskModel {
-  if (modelId === '') throw new ErrandError('INVALID_INPUT', 'The id of a model must not be empty.', {})
+/** Asks a model of a server, found by its name when it is first asked. */
+function askNamed(name: string): AskModel {
+  let model: Promise<LanguageModelLike> | undefined
   return async (messages, options) => {
-    if (bus === undefined) throw noModel(modelId)
+    model ??= import('../models/named-model.ts').then(({ namedModel }) => namedModel(name, process.env))
+    // After a failure the next question tries again.
+    model.catch(() => {
+      model = undefined
+    })
+    return askDirectly(await model)(messages, options)
+  }
+}
+
+function askThrough(bus: AskBus | undefined, modelId: string | undefined): AskModel {
+  return async (messages, options) => {
+    if (bus === undefined) throw noModel()
     const input = { messages, ...(modelId === undefined ? {} : { modelId }) }
     const json = JSON.stringify(input)
     try {
@@ -101,11 +115,10 @@ async function answered(ask: AskModel, messages: AskMessage[], signal: AbortSign
   return untilAborted((async () => ask(messages, { signal }))(), signal)
 }
 
-function noModel(modelId: string | undefined): ErrandError {
-  const asked = modelId === undefined ? 'No model was chosen' : `The model "${modelId}" was chosen by its id`
+function noModel(): ErrandError {
   return new ErrandError(
     'NO_MODEL',
-    `${asked}, and there is no bus with \`model:llm\`. Pass a bus, a model object, or a function (messages) => text.`,
-    modelId === undefined ? {} : { modelId },
+    'No model was chosen, and there is no bus with `model:llm`. Pass a bus, a model (its name like `openai:gpt-5-mini`, or an object), or a function (messages) => text.',
+    {},
   )
 }

@@ -1,5 +1,5 @@
 // One question to any chosen model: a function, a model object, an id on a bus, or none.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { LanguageModelLike } from '../../src/models/language-model.ts'
 import { type AskBus, type AskMessage, askModelOf } from '../../src/routing/ask-model.ts'
 import { refusalOf } from '../engine/world.ts'
@@ -91,9 +91,10 @@ describe('askModelOf', () => {
   it('askModelOf rejects with NO_MODEL only when the model is asked', async () => {
     const unnamed = await refusalOf(askModelOf(undefined)(question), 'NO_MODEL')
     expect(unnamed.message).toContain('No model was chosen')
+    vi.stubEnv('OPENAI_API_KEY', '')
     const named = await refusalOf(askModelOf('openai:small')(question), 'NO_MODEL')
-    expect(named.message).toContain('openai:small')
-    expect(named.details).toEqual({ modelId: 'openai:small' })
+    expect(named.message).toContain('set OPENAI_API_KEY')
+    vi.unstubAllEnvs()
   })
 
   it.each([[7], [{}], [null], [''], [{ ...modelSaying(), specificationVersion: 'v2' }]])(

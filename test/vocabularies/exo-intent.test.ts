@@ -1,10 +1,15 @@
 // Exo's IntentRecognizer, and Exo's flow from a user's message to the completion of a parent.
 
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { describe, expect, expectTypeOf, it } from 'vitest'
+import { afterEach, describe, expect, expectTypeOf, it, vi } from 'vitest'
 import * as exo from '../../src/vocabularies/exo.ts'
 import { type Intent, type IntentProvider, IntentRecognizer, TaskError } from '../../src/vocabularies/exo.ts'
+import { startFakeOpenAi } from '../models/fake-openai-server.ts'
 import { openExo } from './exo-world.ts'
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
 
 /** A provider that returns answers in turn and records its requests. */
 function providerSaying(...answers: Array<object | Error>) {
@@ -87,6 +92,23 @@ describe('the recogniser', () => {
     expect(requested).toEqual(['gpt-4o-mini', 'gpt-large'])
   })
 
+  it('S3-097 recognize asks the server of the named model, with the key from the environment', async () => {
+    await using server = await startFakeOpenAi([
+      { status: 401, error: { message: 'wrong key' } },
+      { text: JSON.stringify(cancelA) },
+    ])
+    vi.stubEnv('OPENAI_BASE_URL', server.baseURL)
+    const recognizer = new IntentRecognizer({ model: 'openai:gpt-4o-mini' })
+    expect(await recognizer.recognize('Stop')).toMatchObject({ action: 'unknown', details: { error: {} } })
+    vi.stubEnv('OPENAI_API_KEY', 'sk-test')
+    const intent = await new IntentRecognizer().recognize('Stop')
+    expect(intent).toEqual({ action: 'cancel_task', task_id: 'task-a', confidence: 0.9, details: {} })
+    expect(server.requests[1]).toMatchObject({
+      body: { model: 'gpt-4o-mini' },
+      headers: { authorization: 'Bearer sk-test' },
+    })
+  })
+
   it.each(['NaN', 'certain', null])('S3-101 recognize returns unknown for the confidence %j', async (confidence) => {
     const recognizer = new IntentRecognizer({ provider: providerSaying({ ...cancelA, confidence }).provider })
     expect(await recognizer.recognize('Stop')).toEqual({ action: 'unknown', task_id: null, confidence: 0, details: {} })
@@ -106,8 +128,12 @@ describe('the recogniser', () => {
       confidence: 0,
       details: { error: { code: 'EXECUTION_ERROR', message: 'the provider is down' } },
     })
+    vi.stubEnv('OPENAI_API_KEY', '')
     const alone = await new IntentRecognizer().recognize('Stop')
-    expect(alone).toMatchObject({ action: 'unknown', details: { error: { code: 'NO_MODEL' } } })
+    expect(alone).toMatchObject({
+      action: 'unknown',
+      details: { error: { code: 'NO_MODEL', message: expect.stringContaining('OPENAI_API_KEY') } },
+    })
   })
 
   it('IntentRecognizer refuses invalid options and inputs with errors of Exo', async () => {

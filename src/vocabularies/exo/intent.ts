@@ -33,9 +33,12 @@ export interface ModelProvider {
 export interface IntentRecognizerOptions {
   /** `provider:name`. Default `openai:gpt-4o-mini`. Not allowed with a model object, which already is one. */
   model?: string
-  /** The model: a function, a provider of the AI SDK (called with the `name`), or a model object. Default: `model:llm` of the bus. */
+  /** The model: a function, a provider of the AI SDK (called with the `name`), or a model object. Default: `model:llm` of the bus, else the server that `model` names. */
   provider?: IntentProvider | ModelProvider | LanguageModelLike
-  /** The bus whose `model:llm` is used without a provider. Without either, every intent is `unknown`, with `NO_MODEL` in `details.error`. */
+  /**
+   * The bus whose `model:llm` is used. Without a bus and a provider, the model is that of a server: with the key in `<PROVIDER>_API_KEY`, and
+   * the address in `<PROVIDER>_BASE_URL` or a known one. It needs the package `@ai-sdk/openai-compatible`.
+   */
   bus?: AskBus
   /** An intent with less confidence becomes `unknown`. Default: none. */
   threshold?: number
@@ -74,7 +77,7 @@ const recognizerOptionsSchema = z
  * Classifies messages of users into actions on tasks.
  *
  * @example
- * const recognizer = new IntentRecognizer({ provider: askMyModel })
+ * const recognizer = new IntentRecognizer({ model: 'openai:gpt-4o-mini' }) // with the key in OPENAI_API_KEY
  * const intent = await recognizer.recognize('Research our competitors', { availableTasks: await manager.list() })
  * if (intent.action === 'create_task') await manager.create(String(intent.details.name))
  */
