@@ -7,7 +7,7 @@ import { Lifecycle } from './actors/lifecycle.ts'
 import { type DeclaredExecutors, type ExecutorMap, isExecutor } from './api/executor.ts'
 import { engineOptionsSchema } from './api/options.ts'
 import { offerMirrorHost } from './board/mirror/mirror-host.ts'
-import { type Ability, type AbilityDefinition, defineAbility, isAbility } from './bus/ability.ts'
+import { type Ability, type AbilityDefinition, defineAbility, isAbility, renamedAbility } from './bus/ability.ts'
 import { type Bus, createBus, registerBeforeUse } from './bus/bus.ts'
 import type { Caller } from './bus/caller.ts'
 import { forwardAbilities } from './bus/forward.ts'
@@ -37,8 +37,9 @@ import { closeCompleted, completeWorker } from './team/settled-worker.ts'
 /** The bus of a vocabulary, on which the runs of an engine call abilities in place of the engine's own bus. */
 export interface RunBus {
   bus: Bus
-  /** The vocabulary's own abilities, registered on this bus only. */
+  /** The vocabulary's own abilities. On the engine's bus, where surfaces call them, their ids begin with the `module`. */
   abilities(host: AbilityHost): readonly Ability[]
+  module: string
   /** The form in which abilities of memory receive a task. */
   readTask(tx: Reads, task: TaskRecord): Op<object>
   /** Gets the function that removes all abilities, when the engine could not be opened. Default: they are removed. */
@@ -48,7 +49,8 @@ export interface RunBus {
 /**
  * `createEngine`, for vocabularies too. The abilities are on the bus as soon as this function has been called, and answer once the engine is
  * open. With a `runBus` the engine's own bus (`engine.bus`) has the engine's abilities and those of
- * the run bus; the run bus has the models and the vocabulary's abilities. Both buses check callers with the same guard.
+ * the run bus, those of the vocabulary under ids of their own; the run bus has the models and the vocabulary's abilities. Both buses check
+ * callers with the same guard.
  */
 export async function openEngine<const E extends ExecutorMap = DeclaredExecutors>(
   options: EngineOptions<E>,
@@ -139,7 +141,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
   }
   agents.models.onRegister(modelRegistered)
   const register = (): (() => void) => {
-    const unregisterAll = registerOnBuses(bus, runBus, host, abilities, runs?.abilities(host) ?? [])
+    const unregisterAll = registerOnBuses(bus, host, abilities, runs)
     isRegistered = true
     const stopListening = runBus.onRegister(({ id }) => {
       if (id === 'model:llm') modelRegistered()
@@ -250,13 +252,9 @@ function executorsOf(abilities: readonly Ability[]): ExecutorMap {
  * Registers the abilities of the engine, of its options and of its vocabulary, and the guard that decides which caller may access
  * which task. Returns a function that removes them all.
  */
-function registerOnBuses(
-  bus: Bus,
-  runBus: Bus,
-  host: AbilityHost,
-  given: readonly Ability[],
-  vocabulary: readonly Ability[],
-): () => void {
+function registerOnBuses(bus: Bus, host: AbilityHost, given: readonly Ability[], runs: RunBus | undefined): () => void {
+  const runBus = runs?.bus ?? bus
+  const vocabulary = runs?.abilities(host) ?? []
   const removals: Array<() => void> = []
   const removeAll = (): void => {
     for (const remove of removals.splice(0)) remove()
@@ -264,6 +262,8 @@ function registerOnBuses(
   try {
     for (const ability of [...given, ...vocabulary]) removals.push(runBus.register(ability))
     removals.push(registerAbilities(bus, host, runBus))
+    for (const ability of vocabulary)
+      removals.push(bus.register(renamedAbility(ability, `${runs?.module}:${ability.id}`)))
     if (runBus !== bus) removals.push(forwardAbilities(runBus, bus, new Set(vocabulary)))
     for (const each of new Set([bus, runBus])) {
       removals.push(each.useGuard(({ taskId }, named) => host.read((tx) => requireWithin(tx, taskId as string, named))))

@@ -153,6 +153,9 @@ export interface Ability<In = never, Out = unknown, Drained = Out, Id extends st
 
 const abilityMarker = Symbol.for('errand.ability')
 
+/** What abilities were defined with, for `renamedAbility`. */
+const definitions = new WeakMap<Ability, object>()
+
 const definitionSchema = once(() =>
   z
     .strictObject({
@@ -240,18 +243,18 @@ export function defineAbility(definition: unknown): Ability {
     },
     parseOutput: (value) => parseOutput(id, produced, value),
   }
+  definitions.set(ability, definition as object)
   return Object.freeze(Object.defineProperty(ability, abilityMarker, { value: true }))
+}
+
+/** The same ability with another id, which its errors name. Only for one that this copy of the package made. */
+export function renamedAbility(ability: Ability, id: string): Ability {
+  return defineAbility({ ...definitions.get(ability), id } as Parameters<typeof defineAbility>[0])
 }
 
 /** True for an ability that `defineAbility` of any copy of the package made. */
 export function isAbility(value: unknown): value is Ability {
   return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[abilityMarker] === true
-}
-
-/** The public metadata of an ability as plain data. */
-export function metaOf(ability: AbilityMeta): AbilityMeta {
-  const { id, moduleName, abilityName, description, isStream, access, inputSchema, outputSchema } = ability
-  return { id, moduleName, abilityName, description, isStream, access, inputSchema, outputSchema }
 }
 
 function parseInput(abilityId: string, { zod }: SchemaPair, value: unknown): unknown {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { ErrandError, nearestName } from '../core/errors.ts'
 import { once } from '../core/once.ts'
-import { type Ability, type AbilityMeta, defineAbility, metaOf } from './ability.ts'
+import { type Ability, type AbilityMeta, defineAbility } from './ability.ts'
 import { notFound } from './ability-error.ts'
 import { accessClasses } from './caller.ts'
 
@@ -104,4 +104,10 @@ function requireMeta(source: AbilitySource, abilityId: string): AbilityMeta {
     abilityId,
     abilities.map(({ id }) => id),
   )
+}
+
+/** The public metadata of an ability as plain data. */
+function metaOf(ability: AbilityMeta): AbilityMeta {
+  const { id, moduleName, abilityName, description, isStream, access, inputSchema, outputSchema } = ability
+  return { id, moduleName, abilityName, description, isStream, access, inputSchema, outputSchema }
 }

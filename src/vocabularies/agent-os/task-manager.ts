@@ -36,7 +36,7 @@ export interface TaskManagerState {
   readonly executionLoops: ReadonlyMap<string, Promise<void>>
   /** Resolves when the ledger is open; rejects with the error that prevented it, which `onError` receives as well. */
   readonly ready: Promise<void>
-  /** The engine. Surfaces (HTTP, MCP, the command line) use its own bus, `engine.bus`. */
+  /** The engine. Surfaces (HTTP, MCP, the REPL) use its own bus, `engine.bus`. */
   readonly engine: Promise<Engine>
   /** Whether a slot is free, so that a new task would run at once. */
   canSpawnTask(): boolean
@@ -58,7 +58,8 @@ const configSchema = z.strictObject({
 /**
  * Registers the abilities of Agent OS, `task:*` and `ldg:*`, and `model:*` on the bus and opens the ledger in the background; calls made
  * meanwhile are answered when it is open. Then every unfinished task continues. Agents call the abilities of this bus; the engine has a
- * second bus, `engine.bus`, with the abilities of errand and those that a program registers on this one.
+ * second bus, `engine.bus`, for HTTP, MCP and the REPL. It has the abilities of the engine, those that are registered on this bus, and those
+ * of Agent OS under ids that begin with `agent_os:`, such as `agent_os:task:spawn`.
  *
  * The model is that of the config, or `model:llm` of the bus, registered before or after. Goals wait until there is a model, including
  * those that an earlier manager left unfinished.
@@ -87,6 +88,7 @@ export function createTaskManager(bus: AgentBus, config: TaskManagerConfig = {})
   const engine = openEngine(options, {
     bus: bus as Bus,
     abilities: (host) => agentOsAbilities(host, bus as Bus),
+    module: 'agent_os',
     readTask: (tx, task) => readDetail(tx, task, true),
     // The abilities stay, so that each call says why there is no ledger.
     onFailed: (remove) => {

@@ -91,10 +91,11 @@ describe('The given bus', () => {
 })
 
 describe("The engine's own bus", () => {
-  it("the engine's own bus has the engine's abilities and those of the given bus, but none of Agent OS", async () => {
+  it("the engine's own bus has the engine's abilities, those of the given bus, and those of Agent OS under ids of their own", async () => {
     const { bus, engine } = await openManager({ abilities: [echo] })
     expect(idsOn(engine)).toEqual(expect.arrayContaining(['board:list', 'task:pause', 'test:echo', 'model:list']))
     expect(idsOn(engine).filter((id) => id.startsWith('ldg:'))).toEqual([])
+    expect(idsOn(engine)).toEqual(expect.arrayContaining(['agent_os:task:create', 'agent_os:ldg:task:save']))
     for (const id of taskAbilities.filter((each) => each !== 'task:route' && engine.bus.has(each))) {
       expect([id, engine.bus.get(id) === bus.get(id)]).toEqual([id, false])
     }

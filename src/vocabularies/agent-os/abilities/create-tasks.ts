@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { idsIn } from '../../../abilities/own-tasks.ts'
+import { creationIn } from '../../../abilities/task/create.ts'
 import { createTasks } from '../../../abilities/task/create-tasks.ts'
 import { type AbilityContext, defineAbility } from '../../../bus/ability.ts'
 import type { Task } from '../../../entities/task.ts'
@@ -58,6 +59,7 @@ export function taskSpawn(host: AbilityHost) {
 const creating = {
   access: 'create',
   input: newTaskSchema,
+  creationIn,
   scope: ({ parentTaskId, blockedBy = [] }: NewTaskInput) => [...idsIn(parentTaskId), ...blockedBy],
   onInterrupt: 'rerun',
 } as const
