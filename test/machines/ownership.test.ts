@@ -51,6 +51,8 @@ describe('A write to a task', () => {
     const foreign = refusal(plain, { owner: 'bob' })
     expect(foreign?.message).toContain('is worked on by ada, not by bob')
     expect(foreign?.details).toMatchObject({ owner: 'ada', by: 'bob' })
+    // Not every call has an option for the owner.
+    expect(foreign?.message).toContain('Where the call takes an owner, pass { owner }')
     expect(refusal(plain, undefined)?.message).toContain('this write has no owner')
     const late = refusal(plain, { owner: 'bob', fence: 1 })
     expect(late?.message).toContain('ada owns it now (number 2)')

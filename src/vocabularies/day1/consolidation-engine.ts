@@ -130,7 +130,10 @@ export class ConsolidationEngine {
     this.#call = engineCallerOf(engine, 'ConsolidationEngine', (error) => new ConsolidationError(error))
   }
 
-  /** Returns the likeness of two texts, 0 to 1: the share of their distinct words that both have; 0 if one has none. */
+  /**
+   * Returns the likeness of two texts, 0 to 1, as consolidation computes it: the share of their distinct words that both have; 0 if one has
+   * none. Words of one character do not count, because they say little about a fact.
+   */
   static jaccardSimilarity(a: string, b: string): number {
     return likeness(wordsOf(a), wordsOf(b))
   }

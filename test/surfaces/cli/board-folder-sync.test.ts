@@ -1,5 +1,5 @@
 // Commands synchronize a board with the folders that mirror it.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { Workplace } from './workplace.ts'
@@ -45,4 +45,13 @@ it('errand board reports a folder that now belongs to another ledger, and still 
   const added = await place.errand('board', 'add', 'Set up')
   expect(added).toMatchObject({ code: 0, out: expect.stringContaining('#1: Set up') as string })
   expect(added.err).toMatch(/was not synchronized with the board: .*belongs to another ledger/)
+})
+
+it('errand board init adopts the files of a cloned folder, and errand board add continues their numbers', async () => {
+  await using place = new Workplace()
+  const value = { id: 3, subject: 'Write code', status: 'pending', taskId: 'task-elsewhere', version: 2 }
+  mkdirSync(join(place.folder, '.tasks'))
+  writeFileSync(fileOf(place, 3), JSON.stringify(value, null, 2))
+  expect((await place.errand('board', 'init')).out).toContain('imported 1: task_3.json')
+  expect((await place.errand('board', 'add', 'Ship')).out).toContain('#4: Ship')
 })

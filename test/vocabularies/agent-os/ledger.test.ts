@@ -247,10 +247,10 @@ describe('ldg:call:list', () => {
         ({ abilityName, status, details, startMessageId }) => [abilityName, status, details, startMessageId],
       )
     await begun.promise
-    expect(await shown()).toEqual([['slow', 'in_progress', '{}', null]])
+    expect(await shown()).toEqual([['slow', 'in_progress', '{}', '']])
     goOn.resolve()
     await noted.promise
-    expect(await shown()).toEqual([['slow', 'in_progress', '{"page":3}', null]])
+    expect(await shown()).toEqual([['slow', 'in_progress', '{"page":3}', '']])
     await refusalOf(call('ldg:call:list', { taskId: 'task-missing' }), 'NOT_FOUND')
     const asking = await openManager({ executors: { ask: (_task: ExecutorTask, run: Run) => run.ask('Go?') } })
     const asked = await asking.engine.create({ executor: 'ask' })
@@ -320,6 +320,7 @@ describe('ldg:call:save', () => {
     await call('ldg:msg:save', { message: { id: 'msg-other', taskId: other.id, role: 'user', content: 'Hi' } })
     await refusalOf(saveCall({ status: 'pending', startMessageId: 'msg-other' }), 'NOT_FOUND')
     await saveCall({ status: 'pending', startMessageId: '' })
+    expect(await call('ldg:call:list', { taskId: 'task-mine' })).toMatchObject({ calls: [{ startMessageId: '' }] })
     await refusalOf(saveCall({ status: 'pending', parameters: '{}' }), 'KEY_CONFLICT')
     await refusalOf(saveCall({ status: 'pending', abilityName: 'mem:save' }), 'KEY_CONFLICT')
     await engine.cancel('task-mine')

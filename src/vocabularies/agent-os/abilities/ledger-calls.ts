@@ -22,8 +22,8 @@ const ledgerCallSchema = z.object({
   details: z.string(),
   createdAt: z.number(),
   updatedAt: z.number(),
-  /** The message that announced its start; null if there was none. */
-  startMessageId: z.string().nullable(),
+  /** The message that announced its start; empty if there is none. */
+  startMessageId: z.string(),
   /** The message that announced its end; absent until then. */
   endMessageId: z.string().optional(),
 })
@@ -43,7 +43,7 @@ function toLedgerCall(given: CallRecord, task: TaskRecord): Call {
     details: JSON.stringify(detailsOf(call)),
     createdAt: call.createdAt,
     updatedAt: call.updatedAt,
-    startMessageId: call.startMessageId,
+    startMessageId: call.startMessageId ?? '',
     ...(call.endMessageId === null ? {} : { endMessageId: call.endMessageId }),
   }
 }
