@@ -154,7 +154,7 @@ describe('a task or an open question that something else has written into', () =
     const ledger = ledgerFile()
     const worker = await openEngine({
       ledger,
-      executors: { asking: (_task: Task, run: Run) => run.ask('Colour?', { for: 'anyone' }) },
+      executors: { asking: (_task: Task, run: Run) => run.ask('Colour?', null, { for: 'anyone' }) },
     })
     const { id } = await worker.create({ executor: 'asking' })
     await reached(worker, id, 'input_required')

@@ -57,9 +57,9 @@ it('a stream yields the last message and the end of a task that completes while 
   const { clock, commit, engine } = await setup((tx, beside) => ({
     event: {
       ...tx.event,
-      *after(seq: number, limit: number, taskId?: string) {
-        const events = yield* tx.event.after(seq, limit, taskId)
-        if (taskId !== undefined && taskId === watched && events.length === 0) {
+      *pageAfter(seq: number, limit: number, taskId?: string) {
+        const page = yield* tx.event.pageAfter(seq, limit, taskId)
+        if (taskId !== undefined && taskId === watched && page.rows.length === 0) {
           watched = ''
           beside(function* (other) {
             const task = yield* other.task.get(taskId)
@@ -71,7 +71,7 @@ it('a stream yields the last message and the end of a task that completes while 
             yield* other.event.append(eventRow({ taskId, type: 'task.completed', data }))
           })
         }
-        return events
+        return page
       },
     },
   }))
