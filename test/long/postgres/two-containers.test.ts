@@ -8,10 +8,9 @@ import { hasContainers } from '../engine/two-containers.ts'
 const server = (await testServer()) as TestServer
 
 /** A PID namespace whose next pid is one that no process has here. */
-const container = 'unshare --pid --fork --kill-child --mount-proc sh -c'.split(' ').concat([
-  'echo $(($(cat /proc/sys/kernel/pid_max) - 500)) > /proc/sys/kernel/ns_last_pid; "$@"; exit 0',
-  'sh',
-])
+const container = 'unshare --pid --fork --kill-child --mount-proc sh -c'
+  .split(' ')
+  .concat(['echo $(($(cat /proc/sys/kernel/pid_max) - 500)) > /proc/sys/kernel/ns_last_pid; "$@"; exit 0', 'sh'])
 
 it.skipIf(server === undefined || !hasContainers)(
   'an engine whose session is cut while it computes is not taken for dead by an engine in another container of its host',

@@ -18,6 +18,8 @@ export async function openManager<const E extends ExecutorMap = Record<never, ne
   const bus = createAgentBus()
   const manager = createTaskManager(bus, {
     onError: (error, context) => reported.push({ error, context }),
+    // Closing waits for the steps of models, and those of tests may never answer.
+    shutdownTimeoutMs: 50,
     ...config,
   })
   onTestFinished(async () => {

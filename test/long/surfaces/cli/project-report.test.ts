@@ -4,9 +4,9 @@ import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { Workplace } from './workplace.ts'
+import { Workplace } from '../../../surfaces/cli/workplace.ts'
 
-const example = fileURLToPath(new URL('../../../examples/project-report', import.meta.url))
+const example = fileURLToPath(new URL('../../../../examples/project-report', import.meta.url))
 const plan = 'examples/project-report/plan.yaml'
 const ledger = ['--ledger', 'examples/project-report/out/ledger.db']
 

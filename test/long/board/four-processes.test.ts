@@ -1,12 +1,12 @@
 // Four processes on one board of dependent tasks.
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createEngine } from '../../src/create-engine.ts'
-import { createPlace } from '../crash/child.ts'
-import { violations } from '../crash/invariants.ts'
-import type { WorkReport } from './board-worker.ts'
-import { createLayers } from './layered-tasks.ts'
-import { startWorker } from './worker-process.ts'
+import { createEngine } from '../../../src/create-engine.ts'
+import type { WorkReport } from '../../board/board-worker.ts'
+import { createLayers } from '../../board/layered-tasks.ts'
+import { startWorker } from '../../board/worker-process.ts'
+import { createPlace } from '../../crash/child.ts'
+import { violations } from '../../crash/invariants.ts'
 
 const tasks = Number(process.env.ERRAND_BOARD_TASKS ?? 3_000)
 const processes = 4

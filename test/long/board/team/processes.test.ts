@@ -2,17 +2,17 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ledgerFile, openEngine, reached } from '../../engine/world.ts'
-import { programOf } from '../../programs.ts'
-import type { RaceReport } from './claim-racer.ts'
-import { createAll } from './world.ts'
+import type { RaceReport } from '../../../board/team/claim-racer.ts'
+import { createAll } from '../../../board/team/world.ts'
+import { ledgerFile, openEngine, reached } from '../../../engine/world.ts'
+import { programOf } from '../../../programs.ts'
 
 const processes = 4
 const tasks = 40
 
 /** A member that waits for `go`. */
 function startMember(how: 'race' | 'hold', ledger: string, as: string, count: number) {
-  const script = programOf(import.meta.dirname, 'claim-racer.ts')
+  const script = programOf(import.meta.dirname, '../../../board/team/claim-racer.ts')
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', script, how, ledger, as, `${count}`],
