@@ -1,7 +1,7 @@
 // What a run offers to the executor of an agent in addition to `Run`: the conversation, the bus, and calls that were recorded
 // with the message of the model. Internal, used by `agent` only.
 
-import type { CallContext, CallOptions, Run } from './api/executor.ts'
+import type { CallContext, CallOptions, Parsed, Run } from './api/executor.ts'
 import type { Bus } from './bus/bus.ts'
 import type { Caller } from './bus/caller.ts'
 import type { Clock } from './core/clock.ts'
@@ -94,7 +94,7 @@ export interface AgentRun {
     name: string,
     params: unknown,
     fn: (params: unknown, context: CallContext) => unknown,
-    options: CallOptions & { key: string; announced?: boolean; given?: unknown },
+    options: Parsed<CallOptions> & { key: string; announced?: boolean; given?: unknown },
   ): Promise<void>
 }
 

@@ -18,6 +18,7 @@ import type { EventHandler, Limits, StatusStore, StreamItem, TaskGraph, TaskPage
 import type { Ability, AbilityDefinition } from './bus/ability.ts'
 import type { Bus } from './bus/bus.ts'
 import type { Clock } from './core/clock.ts'
+import type { Duration } from './core/duration.ts'
 import type { Ids } from './core/ids.ts'
 import type { RedactFunction } from './core/redact.ts'
 import type { Call } from './entities/call.ts'
@@ -31,7 +32,7 @@ import type {
   OnChildFailure,
   OnDependencyFailure,
   OnInterrupt,
-  RetryPolicy,
+  RetryOptions,
 } from './entities/task-fields.ts'
 import type { EmbeddingModelLike } from './models/embedding-model.ts'
 import type { LanguageModelLike } from './models/language-model.ts'
@@ -75,7 +76,7 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
    * How often a model step is tried, and the delay between tries. Defaults: 3 tries, with a jittered delay of 500 ms that doubles,
    * after rate limits and failures of the provider or of the connection.
    */
-  modelRetry?: Partial<RetryPolicy>
+  modelRetry?: RetryOptions
   /** Whether failed tasks are passed to `mem:save` too, where that ability exists. Default true. */
   archiveFailed?: boolean
   /** How facts are compared, judged and kept (`mem:*`, and the memory of teams). `false`: no `mem:*`, for users with abilities of their own. */
@@ -109,9 +110,9 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
   /** Maximum of children of one task, deleted ones included. Default 1,000,000. */
   maxChildren?: number
   /** Families that have been settled for this time are removed from the ledger, in milliseconds. Default: none are. */
-  retentionMs?: number
+  retentionMs?: Duration
   /** An engine that has not renewed its lease for this time counts as lost, and other engines take over its tasks, in milliseconds. Default 30,000. */
-  leaseMs?: number
+  leaseMs?: Duration
   /** Consecutive runs that may crash with nothing recorded, the last of them alone in its engine, before the task fails as `POISONED`. Default 3. */
   maxCrashes?: number
   /**
@@ -119,12 +120,12 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
    * freed, in milliseconds. It does not bound commands: these are killed after `killGraceMs`, and the run is closed after they have
    * ended. Default 5000.
    */
-  abortGraceMs?: number
+  abortGraceMs?: Duration
   /**
    * How long `close` waits for calls in flight, in milliseconds; calls that take longer are interrupted. While another process holds
    * the ledger's write lock, `close` may take this time for each of its four parts. Default 5000.
    */
-  shutdownTimeoutMs?: number
+  shutdownTimeoutMs?: Duration
   /** False: a producer, which runs no tasks until `work()` is called. Default true. */
   work?: boolean
   /** Receives every inspection event of the live actors, from the start. `engine.inspect` attaches an observer later. */
@@ -210,7 +211,7 @@ export interface ClaimToken {
 /** How long to wait for a task. */
 export interface WaitingOptions {
   /** Milliseconds, after which it rejects with TIMEOUT. Default: no timeout. */
-  timeoutMs?: number
+  timeoutMs?: Duration
   /** Ends the wait when it aborts. */
   signal?: AbortSignal
 }

@@ -53,6 +53,7 @@ export type { Caller } from './bus/caller.ts'
 export type { JsonAbilityMeta, JsonHandler } from './bus/json-ability.ts'
 export type { ToolDefinition, ToolTable } from './bus/tool-names.ts'
 export type { Clock } from './core/clock.ts'
+export type { Duration } from './core/duration.ts'
 export {
   ErrandError,
   type ErrorCode,
@@ -116,6 +117,7 @@ export type {
   OnChildFailure,
   OnDependencyFailure,
   OnInterrupt,
+  RetryOptions,
   RetryPolicy,
 } from './entities/task-fields.ts'
 export { type AgentOptions, agent } from './executors/agent/agent.ts'

@@ -1,6 +1,6 @@
 // Executes the function of a recorded call: as often as its retry policy allows, each attempt within its time limit.
 
-import type { CallContext, CallOptions } from '../api/executor.ts'
+import type { CallContext, CallOptions, Parsed } from '../api/executor.ts'
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import { rest } from '../core/signals.ts'
@@ -28,7 +28,7 @@ export async function performCall(
   call: CallPerformance,
   params: unknown,
   fn: CallFunction,
-  options: CallOptions,
+  options: Parsed<CallOptions>,
 ): Promise<unknown> {
   const isCopied = options.retry !== undefined && typeof params === 'object' && params !== null
   for (let attempt = 1; ; attempt++) {

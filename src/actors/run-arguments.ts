@@ -1,8 +1,8 @@
 // Validates what an executor passes to `run.*`, before anything of it is recorded. Calls are many and most have no
 // options, so absent options cost nothing.
-import type { CallOptions } from '../api/executor.ts'
+import type { CallOptions, Parsed } from '../api/executor.ts'
 import { callOptionsSchema } from '../api/options.ts'
-import { maxDurationMs } from '../core/duration.ts'
+import { durationForms, maxDurationMs } from '../core/duration.ts'
 import { durationSchema } from '../core/duration-schema.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
 import { checkText } from '../core/json.ts'
@@ -14,12 +14,16 @@ import type { CallFunction } from './perform-call.ts'
 const none = Object.freeze({})
 
 /**
- * Returns the options as given, so that an absent key differs from one set to undefined.
+ * Returns the parsed options, in which an absent key still differs from one set to undefined.
  * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT.
  */
-export function checkOptions<T extends object>(schema: Schema<unknown>, options: T | undefined, what: string): T {
-  if (options === undefined) return none as T
-  return parse(schema, options, what) as T
+export function checkOptions<T extends object>(
+  schema: Schema<unknown>,
+  options: T | undefined,
+  what: string,
+): Parsed<T> {
+  if (options === undefined) return none as Parsed<T>
+  return parse(schema, options, what) as Parsed<T>
 }
 
 /** The arguments after the name; params are optional. */
@@ -74,7 +78,7 @@ export function requireDuration(ms: unknown): number {
   if (parsed.success) return parsed.data
   throw new ErrandError(
     'INVALID_INPUT',
-    `run.sleep expects a number of milliseconds, from 0 to ${maxDurationMs}, got ${typeof ms === 'number' ? ms : kindOf(ms)}.`,
+    `run.sleep expects milliseconds, from 0 to ${maxDurationMs}, or a duration like ${durationForms}, got ${typeof ms === 'number' ? ms : typeof ms === 'string' ? JSON.stringify(ms.slice(0, 60)) : kindOf(ms)}.`,
     { ms },
   )
 }

@@ -1,7 +1,7 @@
 // The calls of a live run: each is recorded before its function runs, and its outcome after; a later run gets what was
 // recorded.
 
-import type { CallOptions } from '../api/executor.ts'
+import type { CallOptions, Parsed } from '../api/executor.ts'
 import type { StoredError } from '../core/errors.ts'
 import { faithfulImage, fromJson, recordedImage, toJson } from '../core/json.ts'
 import { isRedactFailure } from '../core/redact.ts'
@@ -23,7 +23,7 @@ import type { RunOutput } from './run-output.ts'
 import type { RunWaits } from './run-waits.ts'
 
 /** Options of a call beyond the public ones. */
-export interface CallWay extends CallOptions {
+export interface CallWay extends Parsed<CallOptions> {
   /** The beginning and the end of the call are recorded in the conversation, for people. */
   announced?: boolean
   /** Passed to the function instead of the recorded params. */

@@ -12,6 +12,7 @@ import type {
 } from '../api/executor.ts'
 import { emitOptionsSchema, invokeOptionsSchema, keyOptionsSchema } from '../api/options.ts'
 import { failureWithin } from '../bus/ability-error.ts'
+import type { Duration } from '../core/duration.ts'
 import { ErrandError } from '../core/errors.ts'
 import { uuidOf } from '../core/ids.ts'
 import { checkText } from '../core/json.ts'
@@ -138,7 +139,7 @@ export class RunHandle implements Run {
     })
   }
 
-  sleep(ms: number, options?: { key?: string }): Promise<void> {
+  sleep(ms: Duration, options?: { key?: string }): Promise<void> {
     return this.#core.request(() => this.#parts.waits.sleep(ms, options))
   }
 

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { AgentRun, AwaitedTasks } from '../agent-run.ts'
 import type { AnswerSchema, AskOptions, WaitOptions } from '../api/executor.ts'
 import { askOptionsSchema, keyOptionsSchema, waitOptionsSchema } from '../api/options.ts'
+import type { Duration } from '../core/duration.ts'
 import { ErrandError } from '../core/errors.ts'
 import { faithfulImage } from '../core/json.ts'
 import { issuesIn, issueText, requireSpokenText, safeParse, sentenceOf } from '../core/parse.ts'
@@ -87,7 +88,7 @@ export class RunWaits implements WaitsOfRun {
     )) as T
   }
 
-  async sleep(given: number, options: { key?: string } | undefined): Promise<void> {
+  async sleep(given: Duration, options: { key?: string } | undefined): Promise<void> {
     const ms = requireDuration(given)
     const { key } = checkOptions(keyOptionsSchema, options, 'run.sleep')
     await this.#wait(this.#core.describe('sleep', 'sleep', { ms }, key), ms)

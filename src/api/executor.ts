@@ -1,13 +1,14 @@
 // Executors: their definition, the `Run` that they receive, and the options of its methods. `new-task.ts` derives the types of `create` and
 // `spawn` from them.
 import { z } from 'zod'
+import type { Duration } from '../core/duration.ts'
 import { durationSchema } from '../core/duration-schema.ts'
 import { once } from '../core/once.ts'
 import { parse, requireSync } from '../core/parse.ts'
 import { zodSchema } from '../core/zod-schema.ts'
 import type { MessageRole } from '../entities/message.ts'
 import type { Outcome, Task, TaskId } from '../entities/task.ts'
-import type { OnInterrupt, RetryPolicy } from '../entities/task-fields.ts'
+import type { OnInterrupt, RetryOptions, RetryPolicy } from '../entities/task-fields.ts'
 import { retryPolicySchema, taskFields } from '../entities/task-fields.ts'
 import type { CreatedTasks, Executors, GivenTasks, TypedExecutor } from './new-task.ts'
 
@@ -23,14 +24,19 @@ export interface CallOptions {
   /** What the next run does when a crash interrupts this call. Default: the task's, the executor's, the engine's. */
   onInterrupt?: OnInterrupt
   /** Attempts of this call inside one run. Default: one. */
-  retry?: Partial<RetryPolicy>
+  retry?: RetryOptions
   /** Milliseconds after which the call fails with `TIMEOUT`. Default: none. */
-  timeoutMs?: number
+  timeoutMs?: Duration
   /**
    * `allow`: a call that is not in the journal is made although completed calls have not been replayed, and the event `task.diverged`
    * records it. Default: it is held back until they have been replayed, and fails with `CALL_DIVERGED` if they never are.
    */
   divergence?: 'allow'
+}
+
+/** Options that were parsed: their durations are milliseconds. */
+export type Parsed<T> = {
+  [K in keyof T]: K extends 'timeoutMs' ? Exclude<T[K], string> : K extends 'retry' ? Partial<RetryPolicy> : T[K]
 }
 
 /** The second argument of the function of a call. */
@@ -54,7 +60,7 @@ export type AnswerTo<S, T = unknown> = [S] extends [z.ZodType] ? z.output<S> : T
 export interface AskOptions {
   key?: string
   /** Milliseconds until the default becomes the answer, or the question fails with `TIMEOUT` when there is none. */
-  timeoutMs?: number
+  timeoutMs?: Duration
   /** The answer after `timeoutMs`, or when `answer` is called without a value. */
   default?: unknown
   /**
@@ -73,7 +79,7 @@ export interface WaitOptions {
   /** True: returns outcomes instead of results, and does not throw for a failed task. Default false. */
   settled?: boolean
   /** Milliseconds until it fails with `TIMEOUT`. Default: none. */
-  timeoutMs?: number
+  timeoutMs?: Duration
   /** Only with `settled`: a message that is sent to this task ends the wait too; the outcome of a task that is still open is null. Default false. */
   untilMessage?: boolean
 }
@@ -183,8 +189,8 @@ export interface Run {
     options?: WaitOptions & { settled?: Settled; mode?: Mode; untilMessage?: UntilMessage },
   ): Promise<WaitedFor<T, Settled, Mode, UntilMessage>>
 
-  /** Ends the run for `ms` milliseconds (WAITING); survives restarts. */
-  sleep(ms: number, options?: { key?: string }): Promise<void>
+  /** Ends the run for `ms` milliseconds, or for a time like `10m` (WAITING); survives restarts. */
+  sleep(ms: Duration, options?: { key?: string }): Promise<void>
 
   /** Stores the progress of the run, 0 to 1. */
   progress(fraction: number, note?: string): Promise<void>
@@ -218,9 +224,9 @@ export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z
   /** The schema of the value that `run` returns; the task fails with `INVALID_RESULT` when it does not match. */
   result?: R
   /** Default for tasks without a retry policy. Default: one attempt. */
-  retry?: Partial<RetryPolicy>
+  retry?: RetryOptions
   /** Maximum duration of a run in milliseconds. Default: none. */
-  timeoutMs?: number
+  timeoutMs?: Duration
   /** Maximum of its runs that are open in one engine at the same time. Default: the engine's limit. */
   concurrency?: number
   /** Default for its calls. Default: the engine's. */
@@ -228,7 +234,7 @@ export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z
   /** Default for its calls and children: `allow` makes new ones although recorded ones have not been replayed. Default: they are held back. */
   divergence?: 'allow'
   /** Milliseconds without a request of the run before a call that is held back fails with `CALL_DIVERGED`. Default: 10,000. */
-  divergenceWaitMs?: number
+  divergenceWaitMs?: Duration
   /** It runs its input as a command: models, and clients without the right to run commands, may not use it. Default false. */
   runsCommands?: boolean
   /**

@@ -1,5 +1,6 @@
 // Plans, for programs: the options of `engine.plan`, and what it returns.
 import { z } from 'zod'
+import type { Duration } from '../core/duration.ts'
 import { once } from '../core/once.ts'
 import type { Task } from '../entities/task.ts'
 
@@ -65,13 +66,13 @@ export interface PlanRun {
    * Resolves when no task of the round goes on without help: all have settled, or the open ones wait for a person, a resume or a claim.
    * @throws ErrandError TIMEOUT after `timeoutMs` (default: never); ENGINE_CLOSED; the reason of an aborted `signal`.
    */
-  settled(options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<PlanOutcome>
+  settled(options?: { timeoutMs?: Duration; signal?: AbortSignal }): Promise<PlanOutcome>
   /**
    * The results of the tasks that had to run, by path, once all are completed.
    * @throws TaskFailedError or TaskCanceledError for the first that did not complete; ErrandError NOT_FOUND for one that was deleted,
    *   BLOCKED { tasks } when open ones wait for help; and what `settled` throws.
    */
-  result(options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Record<string, unknown>>
+  result(options?: { timeoutMs?: Duration; signal?: AbortSignal }): Promise<Record<string, unknown>>
 }
 
 /** The state of a round when no task of it goes on. It counts the tasks that had to run; groups count through their tasks. */

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Bus, InvokeOptions } from '../bus/bus.ts'
 import type { Caller } from '../bus/caller.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
+import type { Duration } from '../core/duration.ts'
 import { durationSchema } from '../core/duration-schema.ts'
 import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
@@ -22,7 +23,7 @@ export interface BoardSessionOptions {
   /** Default board for calls. Default `main`. */
   board?: string | undefined
   /** How long the session may be silent before others may take its tasks, in milliseconds; null for claims that never expire. Default 60,000. */
-  leaseMs?: number | null | undefined
+  leaseMs?: Duration | null | undefined
   /** Recorded in the claim log. Default `session`. */
   surface?: string | undefined
   /** Default: the system clock. */

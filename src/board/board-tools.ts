@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
+import type { Duration } from '../core/duration.ts'
 import { durationSchema } from '../core/duration-schema.ts'
 import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
@@ -22,7 +23,7 @@ export interface BoardToolsOptions {
   /** Which board. Default `main`: all tasks of the ledger. */
   board?: string
   /** How long the process may be silent before others may take its tasks, in milliseconds; null: forever. Default 60,000. */
-  leaseMs?: number | null
+  leaseMs?: Duration | null
   /** How many tasks the model may create below the task to which the board belongs. Default: `modelBounds`. */
   bounds?: Partial<CreationBounds>
   clock?: Clock

@@ -1,12 +1,13 @@
 // An ability: an id, a description, two schemas and a handler, defined once and offered on every surface.
 import { z } from 'zod'
 import { type AnyExecutor, executorOptionsSchema, isExecutor, type Run } from '../api/executor.ts'
+import type { Duration } from '../core/duration.ts'
 import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
 import { functionOf, isAsyncSchema, issuesIn, issueText, parse, safeParse } from '../core/parse.ts'
 import { abilityIdSchema } from '../entities/ability-pattern.ts'
 import type { CreationSize } from '../entities/creation-bounds.ts'
-import type { OnInterrupt, RetryPolicy } from '../entities/task-fields.ts'
+import type { OnInterrupt, RetryOptions, RetryPolicy } from '../entities/task-fields.ts'
 import { type Access, accessClasses, type Caller } from './caller.ts'
 import { refuseHostileData } from './input-guard.ts'
 import {
@@ -61,9 +62,9 @@ interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema, Id ext
   /** What the next run does when a crash interrupts a journaled call of it. Default: the caller's. */
   onInterrupt?: OnInterrupt
   /** Attempts of a journaled call of it. Default: one. */
-  retry?: Partial<RetryPolicy>
+  retry?: RetryOptions
   /** Timeout of a journaled call of it, in milliseconds. Default: none. */
-  timeoutMs?: number
+  timeoutMs?: Duration
   /**
    * Executors of the tasks that it creates, by name. An engine with the ability (`createEngine({ abilities })`) has them too, unless it has
    * its own executor of that name. Default: none.

@@ -2,7 +2,11 @@
 // seconds or milliseconds, and a wrong guess kills a command that did nothing wrong.
 
 const unitsMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-const pattern = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/
+/** What a text with a duration looks like. */
+export const durationPattern = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/
+
+/** A duration as an option takes it: a number of milliseconds, or a text with a unit, like `10m`. */
+export type Duration = number | `${number}${keyof typeof unitsMs}`
 
 /** The accepted forms, for messages. */
 export const durationForms = '"1500ms", "90s", "5m", "2h" or "1d"'
@@ -12,7 +16,7 @@ export const maxDurationMs = 8.64e15
 
 /** Milliseconds, or undefined when the text is not a duration with a unit, from one millisecond to the longest. */
 export function parseDuration(text: string): number | undefined {
-  const match = pattern.exec(text.trim())
+  const match = durationPattern.exec(text.trim())
   if (match === null) return undefined
   const durationMs = Math.round(Number(match[1]) * unitsMs[match[2] as keyof typeof unitsMs])
   return durationMs > 0 && durationMs <= maxDurationMs ? durationMs : undefined

@@ -1,7 +1,7 @@
 // The fields with which tasks are created and changed, each defined once: schema with bounds, meaning, default, storage, and the inputs
 // that take it. Types, inputs of abilities, plans, flags and the tables of the documents derive from these definitions.
 import { z } from 'zod'
-import { durationSchema } from '../core/duration-schema.ts'
+import { durationSchema, millisecondsSchema } from '../core/duration-schema.ts'
 import { once } from '../core/once.ts'
 import { anyObject } from '../core/parse.ts'
 import { abilityListSchema } from './ability-pattern.ts'
@@ -87,6 +87,9 @@ export const retryPolicySchema = once(() => z.strictObject(retryShape()).partial
 /** How often a task may be attempted, and the delay between attempts. */
 export interface RetryPolicy extends z.output<z.ZodObject<ReturnType<typeof retryShape>>> {}
 
+/** A retry policy as an option takes it. */
+export interface RetryOptions extends z.input<ReturnType<typeof retryPolicySchema>> {}
+
 export const taskIdSchema = z.string().min(1).max(maxTaskIdLength)
 /** The name of an executor. */
 export const nameSchema = z.string().trim().min(1).max(500)
@@ -101,7 +104,7 @@ export const wordSchema = z
     'it holds a NUL character or half of a surrogate pair',
   )
 /** A point in time, in epoch milliseconds, bounded and rounded up like a duration: it is never earlier than given. */
-export const timeSchema = durationSchema()
+export const timeSchema = millisecondsSchema()
 const objective = z.string().trim().min(1).max(10_000)
 
 const text = z.string().trim().min(1)

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { AskOptions, Executor } from '../api/executor.ts'
 import { ownExecutor } from '../api/executor.ts'
 import { defined } from '../core/defined.ts'
+import type { Duration } from '../core/duration.ts'
 import { durationSchema } from '../core/duration-schema.ts'
 import { once } from '../core/once.ts'
 import { audiences } from '../entities/question.ts'
@@ -42,7 +43,7 @@ function isUsable({ value, issues }: z.core.ParsePayload<Record<string, unknown>
  * const engine = await createEngine({ executors: { ask: createAsk({ defaultAfterMs: 60_000 }) } })
  * await engine.create({ executor: 'ask', input: { question: 'Deploy?', schema: { type: 'boolean' }, default: false } })
  */
-export function createAsk(options: { defaultAfterMs?: number } = {}): Executor<AskInput, unknown> {
+export function createAsk(options: { defaultAfterMs?: Duration } = {}): Executor<AskInput, unknown> {
   return ownExecutor({
     input: askInput,
     result: () => z.unknown(),
@@ -59,7 +60,7 @@ export function createAsk(options: { defaultAfterMs?: number } = {}): Executor<A
 export const ask = createAsk()
 
 /** Only the options that were given: `run.ask` takes a default of undefined for a default. */
-function askOptions(input: AskInput, defaultAfterMs: number | undefined): AskOptions {
+function askOptions(input: AskInput, defaultAfterMs: Duration | undefined): AskOptions {
   const hasDefault = input.default !== undefined
   const timeoutMs = input.timeoutMs ?? (hasDefault ? defaultAfterMs : undefined)
   return defined({ default: input.default, timeoutMs, for: input.for })

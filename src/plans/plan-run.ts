@@ -6,6 +6,7 @@ import { timeoutOptionsSchema } from '../api/options.ts'
 import type { PlanOptions, PlanOutcome, PlanRun } from '../api/plan-run.ts'
 import type { Clock } from '../core/clock.ts'
 import { defined } from '../core/defined.ts'
+import type { Duration } from '../core/duration.ts'
 import { briefError, ErrandError, type StoredError, TaskCanceledError, TaskFailedError } from '../core/errors.ts'
 import { Notifier } from '../core/notifier.ts'
 import { parse } from '../core/parse.ts'
@@ -101,7 +102,7 @@ interface RunningRound {
 async function settle(
   { engine, clock, onStop }: PlanHost,
   { plan, request, round, known }: RunningRound,
-  { signal, waiting }: { signal: AbortSignal | undefined; waiting: { timeoutMs?: number; signal?: AbortSignal } },
+  { signal, waiting }: { signal: AbortSignal | undefined; waiting: { timeoutMs?: Duration; signal?: AbortSignal } },
 ): Promise<PlanOutcome> {
   const { timeoutMs } = parse(timeoutOptionsSchema, waiting, 'settled')
   const own = new AbortController()

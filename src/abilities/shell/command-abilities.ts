@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Run } from '../../api/executor.ts'
 import { type AbilityContext, defineAbility } from '../../bus/ability.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
+import type { Duration } from '../../core/duration.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
@@ -16,14 +17,14 @@ import { createShell } from '../../executors/shell.ts'
 /** Options of `commandAbilities`. */
 export interface CommandAbilityOptions {
   /** Default time-out of a command of `shell:run`, in milliseconds. Default 120,000. */
-  timeoutMs?: number
+  timeoutMs?: Duration
   /** Each command must be confirmed by a person; a text is used as the question. Default false. */
   confirm?: boolean | string
   /**
    * How long a command may take to end after SIGTERM before it gets SIGKILL, in milliseconds. Its run is closed after the command has
    * ended, even if `abortGraceMs` is shorter. Default 2000.
    */
-  killGraceMs?: number
+  killGraceMs?: Duration
   /**
    * Commands inherit the environment of the engine's process except for secrets. Default false: only the variables that `createShell`
    * lists.
@@ -50,7 +51,9 @@ export function commandAbilities(folder: string, options: CommandAbilityOptions 
   return [shellRun(settings), shellBackground(settings)]
 }
 
-interface CommandSettings extends Required<CommandAbilityOptions> {
+type Settings = z.output<ReturnType<typeof optionsSchema>>
+
+interface CommandSettings extends Settings {
   /** Absolute, because it is stored with tasks. */
   folder: string
 }
@@ -82,7 +85,7 @@ function settingsOf(folder: string, options: CommandAbilityOptions): CommandSett
       },
     )
   }
-  return { folder: path, ...(parse(optionsSchema, options, 'commandAbilities') as Required<CommandAbilityOptions>) }
+  return { folder: path, ...parse(optionsSchema, options, 'commandAbilities') }
 }
 
 function isFolder(path: string): boolean {

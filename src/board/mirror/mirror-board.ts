@@ -1,6 +1,7 @@
 // The live mirror of a board: follows the ledger and the folder, and brings them in step when either changes.
 import { type FSWatcher, watch } from 'node:fs'
 import { z } from 'zod'
+import type { Duration } from '../../core/duration.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { guarded } from '../../core/guarded.ts'
@@ -29,7 +30,7 @@ export interface MirrorOptions {
   /** Which board. Default `main`: all tasks of the ledger. */
   board?: string
   /** How often the whole folder is scanned, in milliseconds; changes that the file system reports are taken at once. Default 1,000. */
-  pollMs?: number
+  pollMs?: Duration
   /** False: the mirror acts only on `sync`. Default true. */
   watch?: boolean
   /** Receives the report of each pass that did something, except those of `sync`, which returns its own. */

@@ -1,6 +1,7 @@
 // Waits for work for an agent that has none: mail, the next task, or neither.
 import { z } from 'zod'
 import type { Bus } from '../../bus/bus.ts'
+import { type Duration, durationForms } from '../../core/duration.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
 import { once } from '../../core/once.ts'
 import { parse } from '../../core/parse.ts'
@@ -20,13 +21,13 @@ export interface AwaitWorkOptions {
   /** Default `main`: all tasks of the ledger. */
   board?: string
   /** The claim expires after this many milliseconds without `board:heartbeat`. Default: never. */
-  leaseMs?: number
+  leaseMs?: Duration
   /** Directory or worktree bound to the task while it is in progress. */
   workspace?: string
   /** Changes of the ledger are noticed at once; the wait also checks at this interval, in milliseconds. Default 5,000. */
-  pollMs?: number
+  pollMs?: Duration
   /** How long to wait, in milliseconds; `Infinity`: until something arrives. Default 60,000. */
-  idleTimeoutMs?: number
+  idleTimeoutMs?: Duration
   /** Ends the wait; nothing is claimed after it aborts. */
   signal?: AbortSignal
 }
@@ -45,7 +46,12 @@ const optionsSchema = once(() =>
     leaseMs: z.unknown().optional(),
     workspace: z.unknown().optional(),
     pollMs: z.unknown().optional(),
-    idleTimeoutMs: z.union([durationSchema(), z.literal(Infinity)]).default(60_000),
+    idleTimeoutMs: z
+      .union(
+        [durationSchema(), z.literal(Infinity)],
+        `expected milliseconds, Infinity, or a duration like ${durationForms}`,
+      )
+      .default(60_000),
     signal: z.instanceof(AbortSignal).optional(),
   }),
 )

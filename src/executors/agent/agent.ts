@@ -4,9 +4,10 @@ import type { z } from 'zod'
 import { agentRunOf } from '../../agent-run.ts'
 import { type Executor, makeExecutor } from '../../api/executor.ts'
 import { agentOptionsSchema } from '../../api/options.ts'
+import type { Duration } from '../../core/duration.ts'
 import { parse } from '../../core/parse.ts'
 import type { CreationBounds } from '../../entities/creation-bounds.ts'
-import type { RetryPolicy } from '../../entities/task-fields.ts'
+import type { RetryOptions, RetryPolicy } from '../../entities/task-fields.ts'
 import type { LanguageModelLike } from '../../models/language-model.ts'
 import type { ModelSettings } from '../../models/step-schema.ts'
 
@@ -33,7 +34,7 @@ export interface AgentOptions<R extends z.ZodType = z.ZodType> {
   /** Whether the tools of one turn run in parallel or one after the other. Default: the engine's, `parallel`. */
   toolExecution?: 'parallel' | 'sequential'
   /** Retry policy of a step of the model. Default: the engine's. */
-  modelRetry?: Partial<RetryPolicy>
+  modelRetry?: RetryOptions
   /** Temperature and the like, passed on to the model. */
   settings?: ModelSettings
   /**
@@ -42,9 +43,9 @@ export interface AgentOptions<R extends z.ZodType = z.ZodType> {
    */
   result?: R
   /** Retry policy of the task. Default: one attempt. */
-  retry?: Partial<RetryPolicy>
+  retry?: RetryOptions
   /** Maximum duration of a run, in milliseconds. Default: none. */
-  timeoutMs?: number
+  timeoutMs?: Duration
   /** How many of its runs may be open in one engine. Default: as many as the engine allows. */
   concurrency?: number
   /**

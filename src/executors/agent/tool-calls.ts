@@ -3,7 +3,7 @@
 // model reads.
 import { z } from 'zod'
 import type { AgentRun } from '../../agent-run.ts'
-import type { CallContext, CallOptions, Run } from '../../api/executor.ts'
+import type { CallContext, CallOptions, Parsed, Run } from '../../api/executor.ts'
 import { failureWithin } from '../../bus/ability-error.ts'
 import { mayCall } from '../../bus/capabilities.ts'
 import { defined } from '../../core/defined.ts'
@@ -113,7 +113,7 @@ export class ToolCalls {
     })
   }
 
-  #way(key: string, onInterrupt: OnInterrupt): CallOptions & { key: string; announced: true } {
+  #way(key: string, onInterrupt: OnInterrupt): Parsed<CallOptions> & { key: string; announced: true } {
     return { key, onInterrupt, announced: true }
   }
 

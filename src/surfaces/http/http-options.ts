@@ -1,6 +1,7 @@
 // The options of `createHttp`: credentials, hosts, limits. They are validated once.
 import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
+import type { Duration } from '../../core/duration.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
 import { clockSchema, functionOf } from '../../core/parse.ts'
 import type { Engine } from '../../engine-api.ts'
@@ -36,9 +37,9 @@ export interface HttpOptions extends RequestGuardOptions {
   /** Maximum number of concurrent requests per principal or address; beyond it 429. Default 256. */
   maxRequestsPerPrincipal?: number
   /** A stream without events sends a comment after this many milliseconds. Default 15,000. */
-  heartbeatMs?: number
+  heartbeatMs?: Duration
   /** Ends a stream whose client has read nothing for this many milliseconds. Default 30,000. */
-  stallMs?: number
+  stallMs?: Duration
   /** Rate limit per principal (per address for principals without a name). Default 100 a second with bursts of 200; `false`: no limit. */
   rateLimit?: { perSecond: number; burst: number } | false
   /** Receives internal errors, which are not sent to clients. Default: none. */

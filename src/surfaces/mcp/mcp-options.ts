@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { InvokeOptions } from '../../bus/bus.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { Duration } from '../../core/duration.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
 import { clockSchema, functionOf } from '../../core/parse.ts'
 import type { Engine } from '../../engine-api.ts'
@@ -51,9 +52,9 @@ export interface McpOptions {
    */
   session?: (agent: string, engine: ServedEngine) => AgentSession
   /** Maximum duration of one call of `task_wait`, in milliseconds; it then returns the current state. Default 30,000. */
-  maxWaitMs?: number
+  maxWaitMs?: Duration
   /** Interval of progress notifications for clients that request them, in milliseconds. Default 5000. */
-  progressEveryMs?: number
+  progressEveryMs?: Duration
   /** Default: the system clock. */
   clock?: Clock
   /** Receives errors that are not reported otherwise: refused requests, undelivered responses. Default: none. */
@@ -85,7 +86,7 @@ export interface McpFetchOptions extends McpOptions, RequestGuardOptions {
    */
   maxRequestsPerPrincipal?: number
   /** Closes the session of an agent after this many milliseconds without a call. Default 30 minutes. */
-  sessionIdleMs?: number
+  sessionIdleMs?: Duration
 }
 
 export interface McpHttpOptions extends McpFetchOptions, ListenAddressOptions {}

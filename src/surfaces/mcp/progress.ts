@@ -1,5 +1,6 @@
 // Keeps clients from timing out during long calls: reports progress, and ends waits before the client gives up.
 import type { Clock } from '../../core/clock.ts'
+import { durationSchema } from '../../core/duration-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { toAwaitedTask } from '../../entities/awaited-task.ts'
 import { outcomeOf, type Task } from '../../entities/task.ts'
@@ -78,7 +79,8 @@ export async function waitForWork(
 /** Leaves an invalid time-out to the validation of the ability. */
 function bounded(input: Record<string, unknown>, maxMs: number): Record<string, unknown> {
   const { timeoutMs = maxMs } = input
-  return { ...input, timeoutMs: typeof timeoutMs === 'number' ? Math.min(timeoutMs, maxMs) : timeoutMs }
+  const parsed = durationSchema().safeParse(timeoutMs)
+  return { ...input, timeoutMs: parsed.success ? Math.min(parsed.data, maxMs) : timeoutMs }
 }
 
 function whatNext(asking: readonly Task[]): string {

@@ -1,12 +1,13 @@
 // Exo's TaskScheduler: gives SUBMITTED tasks an executor of the engine, and waits. The engine manages slots, order and aborts.
 import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
+import type { Duration } from '../../core/duration.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { parse, requireFunction } from '../../core/parse.ts'
 import type { Engine } from '../../engine-api.ts'
 import type { Task as EngineTask } from '../../entities/task.ts'
-import { type RetryPolicy, retryPolicySchema } from '../../entities/task-fields.ts'
+import { type RetryOptions, retryPolicySchema } from '../../entities/task-fields.ts'
 import { type Backing, backingOf, callEngine } from './backing.ts'
 import { exoExecutorName, type TaskExecutor } from './exo-executor.ts'
 import { listAll, pageSize, type Task, viewOf } from './task.ts'
@@ -22,9 +23,9 @@ export interface TaskSchedulerOptions {
   /** As for the manager, for tasks created from now on. */
   autoComplete?: boolean
   /** Maximum duration of a run in milliseconds, after which the task fails with `TIMEOUT`. Default: none. */
-  timeoutMs?: number
+  timeoutMs?: Duration
   /** Attempts per task, and the pause between them. Default: one attempt. */
-  retry?: Partial<RetryPolicy>
+  retry?: RetryOptions
 }
 
 type TaskPolicy = Pick<TaskSchedulerOptions, 'timeoutMs' | 'retry'>

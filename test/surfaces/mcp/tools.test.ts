@@ -137,6 +137,7 @@ it('an error of an MCP tool contains the code and message of the ability, but no
 it.each([
   ['no limit of its own', undefined, 20],
   ['a longer limit', 3_600_000, 20],
+  ['a longer limit that is a text', '1h', 20],
   ['a shorter limit', 20, 3_600_000],
 ])(
   'an MCP call that waits with %s returns before its client times out, with the current state, and the task continues',
