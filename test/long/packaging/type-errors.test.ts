@@ -29,7 +29,7 @@ declare module 'errand' {
 const imports = `
 import { createEngine, type Engine, type Run, type Task } from 'errand'
 import { z } from 'zod'
-import { greet, resize } from '../../packaging/executors.ts'
+import { greet, resize } from './executors.ts'
 declare const run: Run
 declare const anyEngine: Engine
 const engine = await createEngine({ executors: { resize, greet } })
