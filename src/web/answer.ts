@@ -5,12 +5,15 @@ export interface Answer {
   /** Names in lower case. A list is sent as several headers. */
   headers: Record<string, string | string[]>
   body: string | Uint8Array | ReadableStream<Uint8Array> | null
+  /** Called when the client has received the answer or is gone; for another server than ours, when that server has taken it. */
+  onSent?: (() => void) | undefined
 }
 
 /** Hop-by-hop headers, which servers set themselves. */
 const hopByHopHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade'])
 
-export function toResponse({ status, headers: given, body }: Answer): Response {
+export function toResponse({ status, headers: given, body, onSent }: Answer): Response {
+  onSent?.()
   const headers = new Headers()
   for (const [name, value] of Object.entries(given)) for (const each of [value].flat()) headers.append(name, each)
   return new Response(body as ConstructorParameters<typeof Response>[0], { status, headers })

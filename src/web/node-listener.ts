@@ -75,11 +75,15 @@ export function nodeListener(
 
 async function answer(serve: ServeFunction, incoming: IncomingMessage, writer: AnswerWriter): Promise<void> {
   // node:http accepts TRACE, but the `Request` constructor rejects it.
-  const given =
+  const given: Answer =
     incoming.method === 'TRACE'
       ? { status: 501, headers: { 'content-type': 'text/plain' }, body: 'The method TRACE is not supported.' }
       : await serve(new NodeRequest(incoming, writer.signal), { address: incoming.socket.remoteAddress })
-  await writer.send(given, incoming)
+  try {
+    await writer.send(given, incoming)
+  } finally {
+    given.onSent?.()
+  }
 }
 
 /** Size of one write. A client that reads this much within `stallMs` is not stalled, however large the response is. */

@@ -6,6 +6,7 @@ import { mayCall } from '../../bus/capabilities.ts'
 import { hasField } from '../../bus/json-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
 import type { Answer } from '../../web/answer.ts'
+import { ByteBudget } from '../../web/byte-budget.ts'
 import type { Credentials } from '../../web/credentials.ts'
 import type { Peer } from '../../web/node-listener.ts'
 import { methodNotAllowed, problemAnswer, problemOf, Refusal, refusedHeader } from '../../web/problem.ts'
@@ -34,6 +35,11 @@ import { shapeOf } from './stream-shapes.ts'
 
 type Bus = HttpEngine['bus']
 
+/** How many bytes of answers a principal may have in flight. */
+const maxBytesInFlight = 64 * 1024 * 1024
+/** What a read is expected to answer until its answer is there: about a page of the ledger. */
+const expectedBytes = 4 * 1024 * 1024
+
 /** A request that is admitted and has a route. */
 interface Asked {
   request: ServedRequest
@@ -50,6 +56,7 @@ export class HttpService {
   readonly #options: CheckedHttpOptions
   readonly #admission: Admission
   readonly #streams: EventStreams
+  readonly #inFlight = new ByteBudget(maxBytesInFlight)
   readonly #router: Router<Handler>
   /** Stored answers for each engine, as long as the program keeps it, so that tenants cannot read or evict those of others. */
   readonly #stored = new WeakMap<Bus, StoredAnswers>()
@@ -152,11 +159,20 @@ export class HttpService {
   async #call(
     abilityId: string,
     input: unknown,
-    { request, client: { bus, caller } }: Asked,
+    { request, client: { bus, caller, limitKey } }: Asked,
     { route, identity }: { route?: Route; identity?: string } = {},
   ): Promise<Answer> {
-    const output = await bus.call(abilityId, input, { caller, identity, signal: request.signal })
-    return this.#toAnswer(output, route)
+    const expected = returnsPage(bus.get(abilityId)) ? expectedBytes : 0
+    const inFlight = await this.#inFlight.take(limitKey, expected, request.signal)
+    try {
+      const output = await bus.call(abilityId, input, { caller, identity, signal: request.signal })
+      const answer = this.#toAnswer(output, route)
+      inFlight.set(answer.body.length)
+      return { ...answer, onSent: inFlight.release }
+    } catch (error) {
+      inFlight.release()
+      throw error
+    }
   }
 
   /** `Idempotency-Key` of a creation is permanent: the ledger stores it as the key of the task. */
@@ -215,7 +231,7 @@ export class HttpService {
     })
   }
 
-  #toAnswer(output: unknown, route: Route | undefined): Answer {
+  #toAnswer(output: unknown, route: Route | undefined): JsonAnswer {
     const answer = jsonAnswer(output)
     if (route === undefined) return answer
     const version = versionOf(output)
@@ -250,8 +266,15 @@ function toListed({ id, description, isStream, access, inputSchema, outputSchema
   return { id, description, isStream, access, inputSchema, outputSchema }
 }
 
-function jsonAnswer(output: unknown): Answer {
+type JsonAnswer = Answer & { body: string }
+
+function jsonAnswer(output: unknown): JsonAnswer {
   return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(output) ?? 'null' }
+}
+
+/** True for what reads from the ledger at once. What has a time-out waits for something, and holds nothing meanwhile. */
+function returnsPage(ability: Ability | undefined): boolean {
+  return ability?.access === 'read' && !hasField(ability.inputSchema, 'timeoutMs')
 }
 
 /** True for an abort by the client, which is not a failure. */
