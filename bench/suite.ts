@@ -10,7 +10,9 @@ import { followers } from './rows/followers.ts'
 import { history } from './rows/history.ts'
 import { http } from './rows/http.ts'
 import { inspect } from './rows/inspect.ts'
+import { listing } from './rows/listing.ts'
 import { loading } from './rows/loading.ts'
+import { markdown } from './rows/markdown.ts'
 import { memoryAtRest } from './rows/memory-at-rest.ts'
 import { page } from './rows/page.ts'
 import { recall } from './rows/recall.ts'
@@ -35,6 +37,6 @@ export const mainRows: readonly AnyRow[] = [
 ]
 
 /** They run when they are named, or with `--all`. */
-export const furtherRows: readonly AnyRow[] = [cancelFamily, claims, blocking, recall, inspect, page]
+export const furtherRows: readonly AnyRow[] = [cancelFamily, claims, blocking, listing, markdown, recall, inspect, page]
 
 export const rows: readonly AnyRow[] = [...mainRows, ...furtherRows]

