@@ -338,7 +338,7 @@ it('errand run ends running commands on a second interrupt, and the next run sta
 
 it.each([
   ['deleted', 'rm ledger.db*', /was removed or moved/],
-  ['replaced', 'cp ledger.db other; rm ledger.db; mv other ledger.db', /was replaced by another file/],
+  ['replaced', 'cp ledger.db other; mv -f other ledger.db', /was replaced by another file/],
 ])('errand run exits with 1 and reports no success when its ledger was %s meanwhile', async (_what, run, message) => {
   await using place = new Workplace()
   place.write('plan.yaml', JSON.stringify({ tasks: { a: { run } } }))
