@@ -56,15 +56,14 @@ export interface TaskPolicy extends PolicyFields {
   repeat?: readonly string[]
 }
 
-/**
- * A row of the task table. Times are epoch milliseconds.
- */
 /** The fields of a task that may be megabytes, and that lists do not show. */
-export type LongField = 'goal' | 'description' | 'input' | 'result' | 'metadata'
+export const longFields = ['goal', 'description', 'input', 'result', 'metadata'] as const
+type LongField = (typeof longFields)[number]
 
 /** A task as lists and graphs read it: without its long fields. */
 export type BriefRecord = Omit<TaskRecord, LongField>
 
+/** A row of the task table. Times are epoch milliseconds. */
 export interface TaskRecord extends StoredFields {
   /** Set by the ledger at creation, rising, never reused: the tie-break of everything that is sorted by time. */
   seq: number
@@ -178,6 +177,13 @@ export interface Task<R = unknown> extends StoredFields {
   createdAt: number
   updatedAt: number
   completedAt: number | null
+}
+
+/** The same task without its long fields. */
+export function briefTask(task: Task): BriefTask {
+  return Object.fromEntries(
+    Object.entries(task).filter(([field]) => !(longFields as readonly string[]).includes(field)),
+  ) as unknown as BriefTask
 }
 
 /** A task in messages: `#12 (lines)`. */

@@ -1,7 +1,7 @@
 // All tasks that a filter finds, on any number of pages.
 import type { ListOptions } from '../api/options.ts'
 import type { Engine } from '../engine-api.ts'
-import type { BriefTask, Task } from '../entities/task.ts'
+import { type BriefTask, briefTask, type Task } from '../entities/task.ts'
 
 const pageSize = 1_000
 
@@ -26,10 +26,6 @@ export async function allBriefly(
   filter: Omit<ListOptions, 'limit' | 'after'> = {},
 ): Promise<BriefTask[]> {
   const tasks: BriefTask[] = []
-  for await (const task of eachTask(engine, filter)) tasks.push(brief(task))
+  for await (const task of eachTask(engine, filter)) tasks.push(briefTask(task))
   return tasks
-}
-
-export function brief({ goal: _g, description: _d, input: _i, result: _r, metadata: _m, ...task }: Task): BriefTask {
-  return task
 }

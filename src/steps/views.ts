@@ -1,6 +1,6 @@
 // Tasks as people see them: the row, with the related rows.
 import type { Question } from '../entities/question.ts'
-import type { BriefRecord, BriefTask, Task, TaskRecord } from '../entities/task.ts'
+import { type BriefRecord, type BriefTask, briefTask, type Task, type TaskRecord } from '../entities/task.ts'
 import { storedFrom } from '../entities/task-fields.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { isFree } from '../machines/readiness.ts'
@@ -26,7 +26,7 @@ export function* viewsOf(tx: Reads, records: readonly TaskRecord[]): Op<Task[]> 
 export function* briefViewsOf(tx: Reads, records: readonly BriefRecord[]): Op<BriefTask[]> {
   // The fields that were not read are left out again.
   const views = yield* viewsOf(tx, records as readonly TaskRecord[])
-  return views.map(({ goal: _g, description: _d, input: _i, result: _r, metadata: _m, ...brief }) => brief)
+  return views.map(briefTask)
 }
 
 /** The view of a stored task. */

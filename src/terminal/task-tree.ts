@@ -1,7 +1,7 @@
 // Trees of tasks as indented lines, for `tree`.
 import type { Engine } from '../engine-api.ts'
-import { type BriefTask, failureSuffix, isSettled, openStatuses, type Task } from '../entities/task.ts'
-import { allBriefly, brief, eachTask } from '../plans/each-task.ts'
+import { type BriefTask, briefTask, failureSuffix, isSettled, openStatuses, type Task } from '../entities/task.ts'
+import { allBriefly, eachTask } from '../plans/each-task.ts'
 import { endReason, shortId, stateLabel, taskLabel } from './task-labels.ts'
 import { fitWidth } from './terminal-text.ts'
 
@@ -20,7 +20,7 @@ export async function readTrees(engine: Engine, all: boolean): Promise<TaskTree[
 }
 
 export async function readTree(engine: Engine, root: BriefTask): Promise<TaskTree> {
-  return { root, below: (await engine.subtree(root.id)).map(brief) }
+  return { root, below: (await engine.subtree(root.id)).map(briefTask) }
 }
 
 /** @param columns of the terminal; without a terminal nothing is cut. */
@@ -34,7 +34,7 @@ async function rootsOf(engine: Engine, all: boolean): Promise<BriefTask[]> {
   const roots = new Map<string, BriefTask>()
   for await (const task of eachTask(engine, { status: [...openStatuses] })) {
     const root = await rootOf(engine, task)
-    roots.set(root.id, brief(root))
+    roots.set(root.id, briefTask(root))
   }
   return [...roots.values()].sort((a, b) => a.seq - b.seq)
 }

@@ -1,6 +1,6 @@
 // How lists of tasks are read: each statement reads a bounded number of rows and bytes, and between two statements a read gives way to
 // others (`sliced`).
-import type { BriefRecord, LongField, TaskRecord } from '../../entities/task.ts'
+import { type BriefRecord, longFields, type TaskRecord } from '../../entities/task.ts'
 import type { Op } from '../ledger.ts'
 import { fitting } from '../page-bytes.ts'
 import {
@@ -20,8 +20,6 @@ import { tasks } from './task-columns.ts'
 export const maxRowsRead = 1_000
 /** The maximum of whole rows that one statement returns. */
 export const maxRowsReturned = 200
-
-const longFields: readonly LongField[] = ['goal', 'description', 'input', 'result', 'metadata']
 
 /** What a list is ordered by. */
 export interface Match {

@@ -1,2 +1,2 @@
-// Everything in test/agent/faults.test.ts again, with as many random runs as `runs` gives to the long tests.
+// Everything in test/agent/faults.test.ts again, at every point, of which the fast tests try some.
 import '../../agent/faults.test.ts'

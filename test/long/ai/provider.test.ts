@@ -1,2 +1,2 @@
-// Everything in test/ai/provider.test.ts again, with as many random runs as `runs` gives to the long tests.
+// Everything in test/ai/provider.test.ts again, with every loop, of which the fast tests try some.
 import '../../ai/provider.test.ts'

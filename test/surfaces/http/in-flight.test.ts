@@ -38,7 +38,7 @@ async function openServer() {
   })
   onTestFinished(() => engine.close())
   const http = createHttp(engine, {
-    authenticate: ({ headers }) => ({ owner: headers.get('x-owner') ?? 'nobody', scopes: ['read', 'control'] }),
+    authenticate: ({ headers }) => ({ owner: headers.get('x-owner') ?? 'unnamed', scopes: ['read', 'control'] }),
     rateLimit: false,
   })
   const server = await listen({ listener: () => toNodeListener(http.fetch, () => {}), limits: { closeGraceMs: 0 } })
