@@ -1,7 +1,9 @@
 // What a schema makes of a recorded value (an input, an answer), the same in every run: a schema may draw values (a default that is a new
 // id, a transform that reads the clock), and calls are found again by them.
 import { isDeepStrictEqual } from 'node:util'
+import { toJson } from '../core/json.ts'
 import { fromImage, toImage } from '../core/json-image.ts'
+import { isRedactFailure } from '../core/redact.ts'
 import { rest } from '../core/signals.ts'
 import { recordValue } from '../steps/journal.ts'
 import { isRunOver, type RunCore } from './run-core.ts'
@@ -30,31 +32,43 @@ export async function parsedOnce(
   if (isDeepStrictEqual(parsed, given)) return parsed
   const image = imageOf(parsed)
   if (image === undefined) return parsed
+  // Refused before the executor runs.
+  toJson(image.value, `what the schema made of the ${name}`)
   const entry = core.entryOf(described ?? core.describe('value', name, identity))
-  await core.busy(() => record(core, entry, image.value))
-  return fromImage(image.value)
+  return fromImage(await core.busy(() => record(core, entry, image.value)))
 }
 
-/** Undefined for a value that its image would not restore exactly. */
+/** Undefined for a value that its image would not restore. A property that is undefined counts as absent, as in all values of the journal. */
 function imageOf(parsed: unknown): { value: unknown } | undefined {
   try {
     const value = toImage(parsed, 'what a schema returned')
-    return isDeepStrictEqual(fromImage(value), parsed) ? { value } : undefined
+    return isDeepStrictEqual(fromImage(value), withoutUndefined(parsed)) ? { value } : undefined
   } catch {
     return undefined
   }
 }
 
-/** Retries while the ledger refuses; looks first whether the value was written, when that is unknown. */
-async function record(core: RunCore, entry: Parameters<typeof recordValue>[0], value: unknown): Promise<void> {
+function withoutUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUndefined)
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+  const present = Object.entries(value).filter(([, inner]) => inner !== undefined)
+  return Object.fromEntries(present.map(([key, inner]) => [key, withoutUndefined(inner)]))
+}
+
+/**
+ * Resolves to the value as it was stored. Retries while the ledger refuses; looks first whether the value was written, when that is
+ * unknown.
+ */
+async function record(core: RunCore, entry: Parameters<typeof recordValue>[0], value: unknown): Promise<unknown> {
   const { host, ref } = core
   for (let restMs = pauseMs; ; restMs = Math.min(2 * restMs, maxPauseMs)) {
     try {
-      if (restMs > pauseMs && (await host.read((tx) => tx.call.get(entry.id))) !== undefined) return
+      const written = restMs > pauseMs ? await host.read((tx) => tx.call.get(entry.id)) : undefined
+      if (written !== undefined) return written.result
       return await core.step(recordValue(entry, value))
     } catch (error) {
       if (core.ended) throw core.ended
-      if (isRunOver(error) || host.stopped.aborted) throw error
+      if (isRunOver(error) || isRedactFailure(error) || host.stopped.aborted) throw error
       host.report(error, { ...ref, doing: 'record what a schema returned' })
       await rest(host.clock, restMs, core.signal)
     }

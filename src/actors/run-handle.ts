@@ -18,6 +18,7 @@ import { uuidOf } from '../core/ids.ts'
 import { checkText } from '../core/json.ts'
 import { requireSpokenText, requireText } from '../core/parse.ts'
 import { storableText } from '../core/storable-text.ts'
+import type { drawnValues } from '../entities/call.ts'
 import type { MessageRole } from '../entities/message.ts'
 import type { Task } from '../entities/task.ts'
 import { dependenciesOf } from '../steps/explain.ts'
@@ -43,12 +44,11 @@ export interface RunParts {
 /** A wait is not a call: nothing of it is in flight, so the run can be suspended meanwhile and free its slot. */
 const waitAbility = 'task:wait'
 
-/** Drawn values: time and randomness. */
 const draw = {
   now: (host: RunHost): number => host.clock.now(),
   uuid: (host: RunHost): string => uuidOf(host.nextId('uuid') + host.nextId('uuid') + host.nextId('uuid')),
   random: (host: RunHost): number => host.chance(),
-}
+} satisfies Record<(typeof drawnValues)[number], unknown>
 
 type Draw = typeof draw
 

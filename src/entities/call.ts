@@ -14,6 +14,9 @@ export type CallStatus = (typeof callStatuses)[number]
 export const callKinds = ['call', 'ask', 'wait', 'sleep', 'spawn', 'value'] as const
 export type CallKind = (typeof callKinds)[number]
 
+/** The names of the values that the engine draws for a run. Other entries of the kind `value` are what a schema made. */
+export const drawnValues = ['now', 'uuid', 'random'] as const
+
 export const callShape = once(() => ({
   seq: z.int(),
   id: z.string(),

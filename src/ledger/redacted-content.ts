@@ -2,7 +2,7 @@
 // executors and the like are not content.
 import type { StoredError } from '../core/errors.ts'
 import { mapFields, objectToStore, type Redaction } from '../core/redact.ts'
-import type { CallKind } from '../entities/call.ts'
+import { type CallKind, drawnValues } from '../entities/call.ts'
 import type { Records, TableName } from './schema.ts'
 
 /** How a value that is neither null nor undefined is redacted. */
@@ -52,15 +52,25 @@ const notes: How = (redaction, value, path) => {
   return { ...others, processGroup }
 }
 
-/** The content of journal entries, by their kind. Ids, times and random numbers of the engine are not content. */
-export const contentOfCalls: Readonly<Record<CallKind, { params: How; result: How; details: How }>> = {
+/** How the content of a journal entry is redacted. */
+type ContentOfCall = { readonly params: How; readonly result: How; readonly details: How }
+
+/** Ids, times and random numbers of the engine are not content. */
+const contentOfCalls: Readonly<Record<CallKind, ContentOfCall>> = {
   call: { params: json, result: json, details: notes },
   ask: { params: inside({ question: text, schema, default: json }), result: json, details: none },
   wait: { params: none, result: each(inside({ result: json, error, statusReason: text })), details: none },
   sleep: { params: none, result: none, details: none },
   // The drafts of its tasks, which are already redacted, and their ids.
   spawn: { params: none, result: none, details: none },
-  value: { params: none, result: none, details: none },
+  // What a schema made of an input or an answer.
+  value: { params: none, result: json, details: none },
+}
+
+/** By the kind of the entry. An unknown kind is refused by the ledger. */
+export function contentOfCall({ kind, name }: { kind: CallKind; name?: string }): ContentOfCall {
+  const isDrawn = kind === 'value' && (drawnValues as ReadonlyArray<string | undefined>).includes(name)
+  return isDrawn ? { ...contentOfCalls.value, result: none } : (contentOfCalls[kind] ?? contentOfCalls.call)
 }
 
 /** The params of a journal entry as they are stored. */

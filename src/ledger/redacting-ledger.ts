@@ -2,10 +2,9 @@
 // so no step can bypass the hook; published events are the ones that were appended. The fields are redacted in the record itself, so that a
 // step goes on with, and returns, what is stored.
 import type { Redaction } from '../core/redact.ts'
-import type { CallKind } from '../entities/call.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
 import type { Ledger, Reads, Tx } from './ledger.ts'
-import { contentOfCalls, contentOfTables, error, type How, json, schema, text } from './redacted-content.ts'
+import { contentOfCall, contentOfTables, error, type How, json, schema, text } from './redacted-content.ts'
 import type { TableName } from './schema.ts'
 import { definitionFields, stateFields } from './tables/task-columns.ts'
 
@@ -96,10 +95,9 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
     }
 
   const callVerb =
-    <C extends { kind: CallKind }, R>(write: (call: C) => R) =>
+    <C extends Parameters<typeof contentOfCall>[0], R>(write: (call: C) => R) =>
     (call: C): R => {
-      // An unknown kind is refused by the ledger.
-      redactFields(contentOfCalls[call.kind] ?? contentOfCalls.call, call, 'call')
+      redactFields(contentOfCall(call), call, 'call')
       return write(clean('call', call))
     }
 

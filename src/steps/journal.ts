@@ -91,11 +91,13 @@ export function* publishDivergence(
   yield* tx.event.append(eventOf(ctx, 'task.diverged', task, { run: task.run, ...divergenceMessage(entry, left) }))
 }
 
-/** Records a value that a run has drawn; all later runs get the same value. */
-export function recordValue(entry: NewCall, value: unknown): Step<void> {
+/** Records a value that a run has drawn or a schema has made. Returns it as it is stored; all later runs get the same. */
+export function recordValue(entry: NewCall, value: unknown): Step<unknown> {
   return step('record value', function* (tx) {
     yield* passFence(tx, entry)
-    yield* tx.call.insert({ ...entry, status: 'completed', result: value })
+    const call: NewCall = { ...entry, status: 'completed', result: value }
+    yield* tx.call.insert(call)
+    return call.result
   })
 }
 

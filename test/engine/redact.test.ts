@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
-import { createShell, Failure, type RedactFunction } from '../../src/index.ts'
+import { createShell, defineExecutor, Failure, type RedactFunction } from '../../src/index.ts'
 import { echo, llm, said } from '../agent/world.ts'
 import { openManager } from '../vocabularies/agent-os/world.ts'
 import { collect, history, ledgerFile, openEngine, reached, refusalOf } from './world.ts'
@@ -41,6 +41,29 @@ describe('the option redact', () => {
     expect((await engine.messages(task)).filter(({ role }) => role === 'user')).toMatchObject([
       { content: '[redacted]' },
     ])
+  })
+
+  it('V-10 the option redact hides what a schema makes of an input and of an answer, from the first run on', async () => {
+    const file = ledgerFile()
+    const seen: unknown[] = []
+    const secret = z.object({ name: z.string(), key: z.string().default('canary') })
+    const work = defineExecutor({
+      input: secret,
+      async run({ input }, run) {
+        seen.push([input, await run.ask('Who?', secret, { key: 'who' })])
+        await run.ask('Go on?')
+      },
+    })
+    const engine = (await openEngine({ ledger: file, executors: { work }, redact })) as unknown as Engine
+    engine.subscribe('question.asked', ({ taskId }) => void engine.answer(taskId, { name: 'ann' }))
+    await engine.result(await engine.create({ executor: 'work', input: { name: 'bob' } }))
+    const hidden = [
+      { name: 'bob', key: '[redacted]' },
+      { name: 'ann', key: '[redacted]' },
+    ]
+    expect(seen).toEqual([hidden, hidden])
+    await engine.close()
+    expect(readFileSync(file).includes('canary')).toBe(false)
   })
 
   it('V-10 the option redact lets the function of a call use a secret that is not stored', async () => {

@@ -155,6 +155,27 @@ describe('what a run sees', () => {
     expect(differences(runs)).toEqual([])
   })
 
+  it('values that a schema draws beside properties that it leaves undefined are the same in every run', async () => {
+    const schema = z
+      .object({ id: z.string().default(() => randomUUID()), note: z.string().optional() })
+      .transform(({ id, note }) => ({ id, inner: [{ key: randomUUID(), note }] }))
+    const runs = await seenInRuns({ one: (_task, run) => run.call('one', () => 1) }, { schema, given: {} })
+    expect(runs).toHaveLength(2)
+    expect(differences(runs)).toEqual([])
+  })
+
+  it('an input from which a schema makes more than the ledger stores is refused before the executor runs', async () => {
+    let ran = 0
+    const input = z.object({ text: z.string() }).transform(({ text }) => text.repeat(5_000_000))
+    const { engine } = await createWorld(defineExecutor({ input, run: () => Promise.resolve(ran++) }))
+    const outcome = await engine.settled(await engine.create({ executor: 'work', input: { text: 'a' } }))
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: { code: 'INVALID_INPUT', message: expect.stringContaining('what the schema made of the input') },
+    })
+    expect(ran).toBe(0)
+  })
+
   it('a function gets its params as recorded, in each of its attempts, and the caller cannot change them any more', async () => {
     let attempts = 0
     const got: unknown[] = []
