@@ -138,6 +138,27 @@ describe('a found ledger', () => {
     expect(verdict()).toBe('asked')
   })
 
+  it('a new ledger has no journal at any moment, so a process that is killed leaves none', async () => {
+    const { ledger, verdict } = setup()
+    // A link at its place would be refused by SQLite, as it would by a file of others.
+    symlinkSync(join(dirname(ledger), 'nowhere'), `${ledger}-journal`)
+    await make(ledger)
+    rmSync(`${ledger}-journal`)
+    expect(verdict()).toBe('trusted')
+  })
+
+  it('a found ledger whose id is no JSON is not trusted, though its file is the one that was recorded', async () => {
+    const { ledger, elsewhere, verdict } = setup()
+    await make(ledger)
+    const foreign = await elsewhere()
+    const connection = connect(foreign, { busyTimeoutMs: 50 })
+    connection.execute(`update setting set value = 'no json' where name = 'trustId'`)
+    connection.pragma('journal_mode = delete')
+    connection.close()
+    writeFileSync(ledger, readFileSync(foreign))
+    expect(verdict()).toBe('asked')
+  })
+
   it('a found ledger is refused if a journal lies beside it, which would be played into it', async () => {
     const { ledger, judge } = setup()
     await make(ledger)

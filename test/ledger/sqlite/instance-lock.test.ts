@@ -1,5 +1,14 @@
 // The lock of an instance is released when its process ends, and only then.
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
@@ -138,6 +147,36 @@ it('register throws LEDGER_UNAVAILABLE with the cause if the lock cannot be take
     await ledger.register('engine-1')
   }
 })
+
+it('register removes nothing in the folder of locks but empty files with the name of an instance', async () => {
+  const { file, ledger } = await setup()
+  const folder = `${file}-locks`
+  mkdirSync(folder)
+  copyFileSync(file, join(folder, 'engine-database'))
+  for (const name of ['.gitkeep', 'placeholder', 'engine-dead']) writeFileSync(join(folder, name), '')
+  await ledger.register('engine-1')
+  expect(readdirSync(folder).sort()).toEqual(['.gitkeep', 'engine-1', 'engine-database', 'placeholder'])
+})
+
+it.each(['link', 'file'])(
+  'register refuses a %s in place of the folder of locks, and touches nothing',
+  async (what) => {
+    const { file, ledger } = await setup()
+    const folder = `${file}-locks`
+    const foreign = join(dirname(file), 'foreign')
+    mkdirSync(foreign)
+    writeFileSync(join(foreign, 'engine-dead'), '')
+    if (what === 'link') symlinkSync(foreign, folder)
+    else writeFileSync(folder, '')
+    await expect(ledger.register('engine-1')).rejects.toMatchObject({
+      code: 'LEDGER_UNAVAILABLE',
+      message: expect.stringContaining('where engines hold their locks, is a link or a file. Remove it'),
+    })
+    expect(readdirSync(foreign)).toEqual(['engine-dead'])
+    rmSync(folder)
+    await ledger.register('engine-1')
+  },
+)
 
 it('register removes no file outside of the folder of locks, whatever its name, and the last instance removes the folder', async () => {
   const { file, ledger } = await setup()

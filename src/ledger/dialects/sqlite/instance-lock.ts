@@ -5,6 +5,7 @@ import {
   chmodSync,
   closeSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -13,6 +14,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { ErrandError } from '../../../core/errors.ts'
 import type { Life } from '../../ledger.ts'
 import { type Connection, connect, isBusy, unavailable } from './connection.ts'
 
@@ -67,7 +69,21 @@ function locksBeside(ledgerPath: string): InstanceLocks {
       chmodSync(folder, statSync(dirname(ledgerPath)).mode & 0o7777)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      if (!isOwnFolder()) throw notAFolder()
     }
+  }
+
+  /** False for a link, which may lead anywhere if the folder of the ledger came from elsewhere, and for no folder at all. */
+  function isOwnFolder(): boolean {
+    return lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
+  }
+
+  function notAFolder(): ErrandError {
+    return new ErrandError(
+      'LEDGER_UNAVAILABLE',
+      `The ledger ${ledgerPath} cannot be opened: ${folder}, where engines hold their locks, is a link or a file. Remove it, then try again.`,
+      { path: ledgerPath, folder },
+    )
   }
 
   /** Another process may remove the folder, while it is empty, before the file is there. */
@@ -101,6 +117,12 @@ function locksBeside(ledgerPath: string): InstanceLocks {
       if (made) remove(instanceId)
       throw unavailable(error, ledgerPath, 'opened')
     }
+  }
+
+  /** Nothing else in the folder is removed. */
+  function isLockFile(name: string): boolean {
+    const stat = lstatSync(fileOf(name), { throwIfNoEntry: false })
+    return /^[a-z]+(-[a-z0-9]+)+$/.test(name) && stat?.isFile() === true && stat.size === 0
   }
 
   /** Undefined if the file was removed before it was opened. */
@@ -146,9 +168,9 @@ function locksBeside(ledgerPath: string): InstanceLocks {
     lifeOf: (instanceId) => probe(instanceId),
     release,
     sweep(needed) {
-      if (!existsSync(folder)) return
+      if (!isOwnFolder()) return
       for (const instanceId of readdirSync(folder)) {
-        if (!needed.has(instanceId)) probe(instanceId, () => remove(instanceId))
+        if (!needed.has(instanceId) && isLockFile(instanceId)) probe(instanceId, () => remove(instanceId))
       }
     },
     releaseAll() {

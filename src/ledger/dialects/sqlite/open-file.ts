@@ -181,6 +181,8 @@ export function refuseForeign(connection: Connection, path: string): void {
 }
 
 function configure(connection: Connection, path: string): void {
+  // A new file gets its first page with the change to WAL mode. A process that is killed at that leaves no journal beside it.
+  if (Number(connection.pragma('page_count')) === 0) connection.pragma('journal_mode = memory')
   const mode = connection.pragma('journal_mode = wal')
   if (path !== ':memory:' && mode !== 'wal') {
     throw new ErrandError(

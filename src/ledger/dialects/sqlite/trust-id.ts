@@ -41,7 +41,8 @@ function storedId(connection: Connection): string | undefined {
   if ((connection.run({ sql: isTable, parameters: [], want: 'rows' }) as unknown[]).length === 0) return undefined
   const sql = 'select value from setting where name = ?'
   const [row] = connection.run({ sql, parameters: [setting], want: 'rows' }) as Array<{ value: string }>
-  return row && String(JSON.parse(row.value))
+  // An id that is no JSON was not written by errand, and is no record's.
+  return row && (row.value.startsWith('"') ? row.value.slice(1, -1) : row.value)
 }
 
 /** Inside of a transaction of its caller. */
