@@ -4,12 +4,14 @@
 import type { Clock } from '../core/clock.ts'
 import { nextTurn } from '../core/turns.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import type { Ledger, LedgerObserver, Op, Reads } from '../ledger/ledger.ts'
+import type { Ledger, LedgerObserver, Op, Page, Reads } from '../ledger/ledger.ts'
 import type { Report } from './report.ts'
 
 export type FeedListener = (event: TaskEvent) => void
 
 const pageSize = 500
+/** Few enough that they are read without asking for their sizes first, which would be a round trip to a server. */
+const nearby = 50
 /** Delay before a failed read is retried: the first, and the maximum. */
 const firstPauseMs = 20
 const maxPauseMs = 5_000
@@ -168,15 +170,15 @@ export class Feed implements LedgerObserver {
   }
 
   async #catchUp(): Promise<void> {
-    while (!this.stopped) {
+    for (let isFar = false; !this.stopped; isFar = true) {
       const cursor = this.#cursor
-      const page = await this.read((tx) => tx.event.after(cursor, pageSize), 'follow the feed')
+      const page = await this.read((tx) => nextPage(tx, cursor, isFar), 'follow the feed')
       if (page === undefined) return
       // Without an event something was written all the same, such as mail: waiting readers check for themselves.
-      if (page.length === 0) this.#wakeWaiting()
-      else this.#publish(page)
+      if (page.rows.length === 0) this.#wakeWaiting()
+      else this.#publish(page.rows)
       // What is committed after a read is reported after it, and read again.
-      if (page.length < pageSize) return
+      if (page.isLast) return
       // A cascade may leave 100,000 events: timers, signals and other steps run between its pages.
       await nextTurn()
     }
@@ -221,4 +223,11 @@ export class Feed implements LedgerObserver {
     const waiting = [...this.#waiting]
     for (const wake of waiting) wake()
   }
+}
+
+/** The next events. A page far behind the end is limited in bytes. */
+function* nextPage(tx: Reads, cursor: number, isFar: boolean): Op<Page<TaskEvent>> {
+  if (isFar) return yield* tx.event.pageAfter(cursor, pageSize)
+  const rows = yield* tx.event.after(cursor, nearby)
+  return { rows, isLast: rows.length < nearby }
 }

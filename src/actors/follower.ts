@@ -5,8 +5,9 @@ import type { TaskEvent } from '../entities/event.ts'
 import type { Feed } from './feed.ts'
 
 export const pageSize = 500
-/** Events kept in memory for one reader; one that is further behind reads from the ledger again. */
+/** Events kept in memory for one reader, and the length of their data as JSON; one that is further behind reads from the ledger again. */
 const maxKept = 1_000
+const maxKeptLength = 4 * 1024 * 1024
 
 /** Reads the events after a position; undefined when nothing is read any more. */
 export type PageReader = (after: number) => Promise<TaskEvent[] | undefined>
@@ -89,7 +90,11 @@ export class Follower {
  * left out.
  */
 export function followFeed(feed: Feed, after: number, doing: string): Follower {
-  return new Follower(feed, after, (from) => feed.read((tx) => tx.event.after(from, pageSize), doing))
+  return new Follower(feed, after, (from) =>
+    feed.read(function* (tx) {
+      return (yield* tx.event.pageAfter(from, pageSize)).rows
+    }, doing),
+  )
 }
 
 /** The latest events published by the feed: all after a position. */
@@ -97,6 +102,7 @@ class Tail {
   readonly #feed: Feed
   readonly #unlisten: () => void
   #kept: TaskEvent[] = []
+  #length = 0
   #from: number
 
   constructor(feed: Feed, taskId: string | undefined) {
@@ -115,20 +121,24 @@ class Tail {
   after(position: number): TaskEvent[] | undefined {
     if (this.#feed.stopped || position < this.#from) return undefined
     const found = this.#kept.filter((event) => event.seq > position)
-    this.#kept = []
-    this.#from = position
+    this.#restart(position)
     return found.map((event) => ({ ...event, data: { ...event.data } }))
   }
 
   end(): void {
     this.#unlisten()
-    this.#kept = []
+    this.#restart(this.#from)
   }
 
   #keep(event: TaskEvent): void {
-    if (this.#kept.length === maxKept) {
-      this.#kept = []
-      this.#from = event.seq
-    } else this.#kept.push(event)
+    this.#length += JSON.stringify(event.data).length
+    if (this.#kept.length === maxKept || this.#length > maxKeptLength) this.#restart(event.seq)
+    else this.#kept.push(event)
+  }
+
+  #restart(from: number): void {
+    this.#kept = []
+    this.#length = 0
+    this.#from = from
   }
 }

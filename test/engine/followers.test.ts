@@ -58,6 +58,40 @@ describe('events that were purged', () => {
   })
 })
 
+describe('events that are long', () => {
+  it('a subscriber that is behind keeps a few megabytes of them in memory, and reads the others page by page', async () => {
+    const { engine, ledger } = await setup({ work: false })
+    const [began, held] = [deferred(), deferred()]
+    const received: number[] = []
+    engine.subscribe('task.canceled', async ({ data }) => {
+      received.push((data['reason'] as string).length)
+      began.resolve()
+      await held.promise
+    })
+    const reason = 'x'.repeat(1_000_000)
+    const cancel = async (number: number) => {
+      const tasks = await engine.create(Array.from({ length: number }, () => ({ name: 'long' })))
+      for (const { id } of tasks) await engine.cancel(id, reason)
+    }
+    await cancel(1)
+    await began.promise
+    await cancel(6)
+    // What is in memory needs no read.
+    const pages: number[] = []
+    const read = ledger.read.bind(ledger)
+    ledger.read = async (query, reader) => {
+      const found: unknown = await read(query, reader)
+      if (Array.isArray(found)) pages.push(JSON.stringify(found).length)
+      return found as never
+    }
+    held.resolve()
+    while (received.length < 7) await turns()
+    expect(received).toEqual(Array.from({ length: 7 }, () => reason.length))
+    expect(pages.filter((length) => length > reason.length).length).toBeGreaterThan(1)
+    expect(Math.max(...pages)).toBeLessThan(5_000_000)
+  })
+})
+
 describe('failed reads', () => {
   it('a mirror that is behind when reads fail writes later changes to the files', async () => {
     const { clock, ledger, engine, reported } = await setup({ work: false })

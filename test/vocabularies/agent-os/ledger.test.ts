@@ -386,6 +386,23 @@ describe('ldg:msg:save and ldg:msg:list', () => {
     })
   })
 
+  it('S0-092 ldg:msg:list returns as many messages as a client asks for, however long they are', async () => {
+    const { call, save } = await setup()
+    await save({ id: 'task-mine' })
+    for (let n = 1; n <= 7; n++)
+      await call('ldg:msg:save', message({ id: `msg-${n}`, content: `${n}`.repeat(1_000_000) }))
+    const idsOf = async (page: object) => {
+      const { messages } = (await call('ldg:msg:list', { taskId: 'task-mine', ...page })) as {
+        messages: Array<{ id: string }>
+      }
+      return messages.map(({ id }) => id).join(' ')
+    }
+    expect(await idsOf({})).toBe('msg-1 msg-2 msg-3 msg-4 msg-5 msg-6 msg-7')
+    expect(await idsOf({ limit: 6 })).toBe('msg-1 msg-2 msg-3 msg-4 msg-5 msg-6')
+    expect(await idsOf({ offset: 6, limit: 6 })).toBe('msg-7')
+    expect(await idsOf({ limit: 0 })).toBe('')
+  })
+
   it('S0-022 ldg:msg:save never changes a message or reuses its id', async () => {
     const { call, save } = await setup()
     await save({ id: 'task-mine' })

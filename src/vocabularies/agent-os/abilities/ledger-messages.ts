@@ -6,7 +6,7 @@ import { ledgerMessageSchema, toLedgerMessage } from '../../../abilities/views/m
 import { defineAbility } from '../../../bus/ability.ts'
 import { checkText } from '../../../core/json.ts'
 import { spokenText } from '../../../core/parse.ts'
-import { messageRoles } from '../../../entities/message.ts'
+import { type MessageRecord, messageRoles } from '../../../entities/message.ts'
 import { matchingOutside } from '../../../steps/answer-schema.ts'
 import { saveMessage } from '../../../steps/save-message.ts'
 import { loadTask, requestedBy } from '../../../steps/step-context.ts'
@@ -29,9 +29,14 @@ export function ldgMsgList(host: AbilityHost) {
     handle: ({ taskId, limit, offset }) =>
       host.read(function* (tx) {
         yield* loadTask(tx, taskId)
-        // Messages are numbered from 1 without gaps, so the offset is a number.
-        const { rows } = yield* tx.message.page(taskId, offset, limit)
-        return { messages: rows.map(toLedgerMessage), total: yield* tx.message.count(taskId) }
+        const messages: MessageRecord[] = []
+        // Messages are numbered from 1 without gaps, so the offset is a number. Clients count on `limit` messages, however long they are.
+        for (let isLast = limit === 0; !isLast; ) {
+          const page = yield* tx.message.page(taskId, offset + messages.length, limit - messages.length)
+          for (const message of page.rows) messages.push(message)
+          isLast = page.isLast || messages.length === limit
+        }
+        return { messages: messages.map(toLedgerMessage), total: yield* tx.message.count(taskId) }
       }),
   })
 }

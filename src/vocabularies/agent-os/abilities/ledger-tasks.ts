@@ -5,7 +5,7 @@ import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { defaultLimit, limitSchema, taskIdSchema } from '../../../abilities/task/task-input.ts'
 import { defineAbility } from '../../../bus/ability.ts'
 import { taskStatuses } from '../../../entities/task.ts'
-import { isTaskId, maxTaskIdLength } from '../../../entities/task-id.ts'
+import { isGivenId, maxTaskIdLength } from '../../../entities/task-id.ts'
 import type { TaskFilter } from '../../../ledger/ledger.ts'
 import { saveTask } from '../../../steps/save-task.ts'
 import { requestedBy } from '../../../steps/step-context.ts'
@@ -82,7 +82,7 @@ const recordSchema = z.object({
   id: z
     .string()
     .refine(
-      isTaskId,
+      isGivenId,
       `expected an id of at most ${maxTaskIdLength} letters, digits, hyphens and underscores, like \`task-abc123\` or a UUID`,
     ),
   parentTaskId: taskIdSchema.nullish(),
