@@ -26,26 +26,34 @@ export async function recoverDead(host: RecoveryHost): Promise<void> {
   const instances = await host.ledger.read((tx) => tx.instance.open())
   const others = instances.filter(({ id }) => id !== host.instanceId)
   // In parallel: ending the commands of one engine may take seconds.
-  await Promise.all(
-    others
-      .filter((each) => !(isElsewhere(each, host) && isLeftToItsHost(each, others, at)))
-      .map((each) => recoverIfLost(each, at, host)),
-  )
+  await Promise.all(others.map((each) => recoverIfLost(each, others, at, host)))
 }
 
-/** A ledger without a clock of its own is on one host, whatever the host was called before. */
-function isElsewhere(instance: InstanceRecord, { ledger }: RecoveryHost): boolean {
-  return ledger.now !== undefined && instance.host !== placeOfProcess()
+/**
+ * Only an engine in the same place (a host, a container) can end the commands of a dead one: while another one works there, that one
+ * recovers it.
+ */
+async function isLeftToItsPlace(
+  { id, host: place }: InstanceRecord,
+  others: readonly InstanceRecord[],
+  at: number,
+  { ledger }: RecoveryHost,
+): Promise<boolean> {
+  if (place === placeOfProcess()) return false
+  const besideIt = others.filter((each) => each.host === place && each.id !== id && each.leaseUntil > at)
+  const lives = await Promise.all(besideIt.map((each) => ledger.isAlive(each.id)))
+  return lives.some((life) => life !== 'dead')
 }
 
-/** Only an engine in the same place can end the commands of a dead one: while one works there, it recovers it. */
-function isLeftToItsHost({ id, host }: InstanceRecord, instances: readonly InstanceRecord[], at: number): boolean {
-  return instances.some((each) => each.host === host && each.id !== id && each.leaseUntil > at)
-}
-
-async function recoverIfLost(instance: InstanceRecord, at: number, host: RecoveryHost): Promise<void> {
+async function recoverIfLost(
+  instance: InstanceRecord,
+  others: readonly InstanceRecord[],
+  at: number,
+  host: RecoveryHost,
+): Promise<void> {
   const { id, leaseUntil } = instance
   try {
+    if (await isLeftToItsPlace(instance, others, at, host)) return
     const life = await host.ledger.isAlive(id)
     const alive = life !== 'dead'
     // A ledger with a time of its own has compared the lease with it.

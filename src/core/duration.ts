@@ -14,11 +14,13 @@ export const durationForms = '"1500ms", "90s", "5m", "2h" or "1d"'
 /** The last moment that a date can be: as a duration, longer than any wait. */
 export const maxDurationMs = 8.64e15
 
-/** Milliseconds, or undefined when the text is not a duration with a unit, from one millisecond to the longest. */
+/** Whole milliseconds, rounded up, or undefined when the text is not a duration with a unit, from one millisecond to the longest. */
 export function parseDuration(text: string): number | undefined {
   const match = durationPattern.exec(text.trim())
   if (match === null) return undefined
-  const durationMs = Math.round(Number(match[1]) * unitsMs[match[2] as keyof typeof unitsMs])
+  const exactMs = Number(match[1]) * unitsMs[match[2] as keyof typeof unitsMs]
+  // A product like 66000.00000000001 is 66000.
+  const durationMs = Math.ceil(Number(exactMs.toFixed(3)))
   return durationMs > 0 && durationMs <= maxDurationMs ? durationMs : undefined
 }
 

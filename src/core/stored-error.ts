@@ -133,7 +133,7 @@ function causeOf(thrown: unknown, { message, causes, seen }: CauseBounds): Store
   const hasCause = isKept && below !== undefined && below !== null && !seen.has(below)
   return {
     message: text,
-    ...(typeof name === 'string' && name !== '' ? { name: storable(name, errorBounds.name) } : {}),
+    ...(typeof name === 'string' ? { name: storable(name || 'Error', errorBounds.name) } : {}),
     ...(typeof code === 'string' && code !== '' ? { code: storable(code, errorBounds.name) } : {}),
     ...fieldsOf(thrown),
     ...(stack === undefined ? {} : { stack }),

@@ -2,11 +2,10 @@
 // still encodes the same one.
 
 /**
- * Controls, format characters (direction marks and overrides, zero-width characters, tags), characters that are blank or select a variant, and all
- * white space but the space and the line break.
+ * Controls, format characters (direction marks and overrides), all that terminals and browsers may show as nothing (zero-width characters, tags,
+ * variants, fillers), the blank pattern of Braille, and all white space but the space and the line break.
  */
-const invisible =
-  /(?![ \n])(?:[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Variation_Selector}]|\u034f|[\u115f\u1160\u2800\u3164\uffa0])/gu
+const invisible = /(?![ \n])[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
 /** The JSON text with each invisible character as `\uXXXX`. */
 export function visibleJson(json: string): string {

@@ -5,8 +5,11 @@
 export const maxTaskIdLength = 128
 const givenId = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/
 
-/** Whether a text may be the id of a task, or the beginning of one. */
+/** Whether a text may be the beginning of the id of a task. */
 export const isTaskId = (text: string): boolean => givenId.test(text)
+
+/** Whether a program may give a task this id: digits alone are the number of a task on a board. */
+export const isGivenId = (text: string): boolean => givenId.test(text) && /\D/.test(text)
 
 /** What is an id wherever it stands: one that begins with `task-`, or a UUID, in lower case. Other ids cannot be distinguished from words. */
 const recognized = /\b(task-[a-z0-9_-]*[a-z0-9]|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/

@@ -129,6 +129,7 @@ function parseSource(text: string, file: string): PlanSource {
       if (anchor !== undefined) anchors.add(anchor)
       const given = new Set<unknown>()
       for (const { key } of items) {
+        if (isAlias(key)) throw refuse(key.range?.[0], 'An alias cannot be a key. Write the name itself')
         if (!isScalar(key)) continue
         if (given.has(key.value)) throw refuse(key.range?.[0], duplicateKey(key))
         given.add(key.value)

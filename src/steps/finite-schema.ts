@@ -23,6 +23,15 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
  */
 export function requireFinite(schema: unknown, judge: (place: Json, path: string) => void = () => {}): void {
   if (!isObject(schema)) return
+  if (Array.isArray(schema)) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      'The schema of a question is a list. Give one schema, such as an object with `type`.',
+      {
+        path: '',
+      },
+    )
+  }
   const root = schema
   /** The places of each schema, once they are known; 0 while they are counted. */
   const known = new Map<object, number>()
@@ -53,19 +62,21 @@ function partsOf(root: Json, place: Json): Array<[string, unknown]> {
     if (!isObject(place[name])) continue
     for (const [key, inner] of Object.entries(place[name])) parts.push([`${name}.${key}`, inner])
   }
-  const target = typeof place['$ref'] === 'string' ? targetOf(root, place['$ref']) : undefined
-  return target === undefined ? parts : [...parts, [place['$ref'] as string, target]]
+  const ref = place['$ref']
+  return typeof ref === 'string' ? [...parts, [ref, targetOf(root, ref)]] : parts
 }
 
-/** Undefined for a reference that leads nowhere, which the conversion of the schema refuses. */
+/**
+ * The definition that a reference names. The conversion of a schema takes the first two names of a reference and ignores the others, and takes what
+ * all objects have (`constructor`) for a definition, so both are refused here.
+ */
 function targetOf(root: Json, ref: string): unknown {
-  const names = ref.replace(/^#/, '').split('/').filter(Boolean)
-  let target: unknown = root
-  for (const name of names) {
-    const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
-    target = isObject(target) ? target[key] : undefined
-  }
-  return target
+  const [definitions, name, ...rest] = ref.replace(/^#/, '').split('/').filter(Boolean)
+  if (definitions === undefined) return root
+  const named = root[definitions]
+  if (rest.length > 0 || !isObject(named) || name === undefined || !Object.hasOwn(named, name))
+    throw notADefinition(ref)
+  return named[name]
 }
 
 function recursive(path: string): ErrandError {
@@ -73,6 +84,14 @@ function recursive(path: string): ErrandError {
     'INVALID_INPUT',
     `The schema of a question may not refer to itself, as it does at ${path}: the check of an answer would have no limit. Write out the levels that an answer may have, or leave the inner part open with {} and check it in the executor.`,
     { path },
+  )
+}
+
+function notADefinition(ref: string): ErrandError {
+  return new ErrandError(
+    'INVALID_INPUT',
+    `The schema of a question refers to ${ref}, which is no definition of it. A reference names one as a whole, like #/$defs/name.`,
+    { path: ref },
   )
 }
 

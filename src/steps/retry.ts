@@ -1,7 +1,6 @@
 // Retry: gives a failed task another attempt, and in a group also its failed tasks.
 import { defined } from '../core/defined.ts'
 import { ErrandError } from '../core/errors.ts'
-
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskPolicy, TaskRecord } from '../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
@@ -44,7 +43,7 @@ function* repeatedCalls(
     if (call === undefined || call.kind !== 'call' || !failed.some(({ id }) => id === call.taskId)) {
       throw new ErrandError('NOT_FOUND', `The task to retry has no call ${callId}. \`calls\` lists them.`, { callId })
     }
-    const why = whyNotRepeated(call)
+    const why = whyNotRepeated(call) ?? (yield* newerThan(tx, call))
     if (why !== undefined) {
       throw new ErrandError('INVALID_INPUT', `Call ${callId} ("${call.name}") cannot be repeated: ${why}.`, { callId })
     }
@@ -59,6 +58,16 @@ function whyNotRepeated({ status, run, startMessageId }: CallRecord): string | u
   return startMessageId === null
     ? undefined
     : 'a model made it, and has read its result. Send the task a message instead'
+}
+
+/** A call that was made in place of this one is the one that a new attempt finds. */
+function* newerThan(tx: Reads, call: CallRecord): Op<string | undefined> {
+  const entries = yield* tx.call.list(call.taskId, ['call'])
+  const newer = entries.findLast(
+    ({ seq, name, ident, ordinal }) =>
+      seq > call.seq && name === call.name && ident === call.ident && ordinal === call.ordinal,
+  )
+  return newer && `it was made again since, as ${newer.id}. Repeat that one`
 }
 
 /** The failed tasks of a group, except those below a canceled one. */

@@ -5,7 +5,7 @@ import { ErrandError, nearestName } from '../core/errors.ts'
 /** Of all drafts, and of OpenAPI. */
 const keywords = new Set(
   (
-    '$schema $id id $anchor $ref $defs definitions $comment $dynamicRef $dynamicAnchor $recursiveRef $recursiveAnchor $vocabulary ' +
+    '$schema $id id $anchor $ref $defs definitions $comment $dynamicAnchor $recursiveAnchor $vocabulary ' +
     'type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum ' +
     'maxLength minLength pattern format contentEncoding contentMediaType contentSchema ' +
     'items prefixItems additionalItems unevaluatedItems contains minContains maxContains minItems maxItems uniqueItems ' +
@@ -15,6 +15,9 @@ const keywords = new Set(
   ).split(' '),
 )
 
+/** Answers cannot be checked with them. */
+const unsupported = ['$dynamicRef', '$recursiveRef']
+
 const types = ['string', 'number', 'integer', 'boolean', 'null', 'object', 'array']
 
 /** @throws ErrandError INVALID_INPUT { path, keyword or type, nearest } */
@@ -22,6 +25,10 @@ export function requireKeywords(schema: Readonly<Record<string, unknown>>, path:
   const where = path === '' ? '' : ` at ${path}`
   for (const keyword of Object.keys(schema)) {
     if (keywords.has(keyword) || keyword.startsWith('x-')) continue
+    if (unsupported.includes(keyword)) {
+      const message = `The schema of a question has "${keyword}"${where}, which is not supported. Use $ref with a definition in $defs.`
+      throw new ErrandError('INVALID_INPUT', message, { path, keyword })
+    }
     const nearest = nearestName(keyword, keywords)
     throw new ErrandError(
       'INVALID_INPUT',

@@ -31,16 +31,32 @@ export class ByteBudget {
     this.#maxBytes = maxBytes
   }
 
+  /** Counts an answer at once, without a wait. */
+  add(principal: string): BytesInFlight {
+    const budget = this.#budgetOf(principal)
+    count(budget, 0)
+    return this.#inFlight(principal, budget, 0)
+  }
+
   /**
    * Resolves once the bytes fit beside those in flight, in the order of the calls.
-   * @param bytes how many the answer is expected to have. 0 is not waited for.
+   * @param bytes how many the answer is expected to have
    * @throws the reason of the signal if it aborts meanwhile.
    */
   async take(principal: string, bytes: number, signal: AbortSignal): Promise<BytesInFlight> {
+    const budget = this.#budgetOf(principal)
+    if (budget.waiting.size > 0 || !this.#fits(budget, bytes)) await this.#turn(budget, bytes, signal)
+    else count(budget, bytes)
+    return this.#inFlight(principal, budget, bytes)
+  }
+
+  #budgetOf(principal: string): Budget {
     const budget = this.#budgets.get(principal) ?? { inFlight: 0, answers: 0, waiting: new Set() }
     this.#budgets.set(principal, budget)
-    if (bytes > 0 && (budget.waiting.size > 0 || !this.#fits(budget, bytes))) await this.#turn(budget, bytes, signal)
-    else add(budget, bytes)
+    return budget
+  }
+
+  #inFlight(principal: string, budget: Budget, bytes: number): BytesInFlight {
     let held = bytes
     let isReleased = false
     const set = (now: number): void => {
@@ -81,7 +97,7 @@ export class ByteBudget {
     for (const waiting of budget.waiting) {
       if (!this.#fits(budget, waiting.bytes)) return
       budget.waiting.delete(waiting)
-      add(budget, waiting.bytes)
+      count(budget, waiting.bytes)
       waiting.proceed()
     }
   }
@@ -91,7 +107,7 @@ export class ByteBudget {
   }
 }
 
-function add(budget: Budget, bytes: number): void {
+function count(budget: Budget, bytes: number): void {
   budget.inFlight += bytes
   budget.answers += 1
 }

@@ -10,6 +10,15 @@ it.each(['90', '', 's', '-5s', '0s', '5 minutes', '1h30m', '1e3s', 'NaNs', '1000
 )
 
 it.each([
+  ['1500ms', 1_500],
+  ['1.2ms', 2],
+  ['1.1m', 66_000],
+  ['0.07h', 252_000],
+])('parseDuration rounds %s up to whole milliseconds, so that nothing ends earlier', (text, ms) => {
+  expect(parseDuration(text)).toBe(ms)
+})
+
+it.each([
   [0, '0.0s'],
   [234, '0.2s'],
   [59_949, '59.9s'],

@@ -74,6 +74,18 @@ describe('recovery', () => {
     expect(await state()).toEqual({ task: 'waiting', ready: true, run: 'closed', call: 'failed' })
   })
 
+  it('recovery leaves an engine of another container to its neighbour, which alone can end its commands, while that lives', async () => {
+    const { inner, ledger, host, reclaimed } = await setup()
+    await inner.step({
+      name: 'seed',
+      decide: (tx) => tx.instance.insert({ ...lostInstance, id: 'instance-neighbour', leaseUntil: now + 60_000 }),
+    })
+    await recoverDead(host())
+    expect(reclaimed).toEqual([])
+    await recoverDead(host({ ledger: { ...ledger, isAlive: async () => 'dead' } }))
+    expect(reclaimed[0]).toEqual(['open', 'closed'])
+  })
+
   it('recovery kills no command of an engine that reports before its runs are ended', async () => {
     const { inner, ledger, host, state, reclaimed } = await setup({ isAlive: 'alive' })
     const showsUp: Ledger = {

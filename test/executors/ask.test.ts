@@ -42,6 +42,19 @@ describe('the ask executor', () => {
     ])
   })
 
+  it.each([
+    [
+      'a reference to a part of a definition',
+      { $defs: { a: { properties: { x: {} } } }, $ref: '#/$defs/a/properties/x' },
+      'is no definition',
+    ],
+    ['a dynamic reference', { $dynamicRef: '#a' }, 'not supported'],
+    ['a reference to what all objects have', { $defs: {}, $ref: '#/$defs/constructor' }, 'is no definition'],
+  ])('the ask executor refuses a task whose question has %s for a schema', (_what, schema, why) => {
+    const parsed = ask.input?.safeParse({ question: 'Which?', schema })
+    expect(parsed?.error?.issues.map(({ message }) => message).join()).toContain(why)
+  })
+
   it('the ask executor accepts null as a default', async () => {
     expect(await asked(ask, { question: 'Which?', default: null })).toEqual(['Which?', null, { default: null }])
   })

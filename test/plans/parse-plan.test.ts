@@ -152,6 +152,7 @@ describe('a plan is refused with line and column', () => {
   it.each<[string, string, number, number, RegExp]>([
     ['bad YAML', 'tasks:\n  a:\n    run: x\n   b: z', 4, 1, /same column/],
     ['a tab as indentation', 'tasks:\n\ta: 1', 2, 1, /Tabs/],
+    ['an alias as a key', 'tasks:\n  ? &k a\n  : { run: x }\n  *k : { run: y }', 4, 3, /alias cannot be a key/],
     ['an alias without anchor', 'tasks:\n  a: *foo', 2, 6, /\*foo has no anchor/],
     ['an alias before its anchor', 'tasks:\n  a: *foo\n  b: &foo { run: x }', 2, 6, /\*foo has no anchor before it/],
     [

@@ -134,6 +134,29 @@ it('retry refuses to repeat a call that is unknown, of another task, or has not 
   expect(await codeOf([(fine as { id: string }).id])).toBe('accepted')
 })
 
+it('retry refuses to repeat a call in whose place another one was made', async () => {
+  let made = 0
+  const world = await createWorld(async (_task, run) => {
+    await run.call('charge', () => ++made)
+    throw new Error('later')
+  })
+  const { engine } = world
+  const task = await engine.create({ executor: 'work' })
+  await engine.settled(task)
+  const [first] = await engine.calls(task)
+  const repeat = [String(first?.id)]
+  await engine.retry(task, { repeat })
+  await engine.settled(task)
+  const second = (await engine.calls(task)).at(-1)
+  await expect(engine.retry(task, { repeat })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: expect.stringContaining(`made again since, as ${second?.id}`),
+  })
+  await engine.retry(task, { repeat: [String(second?.id)] })
+  await engine.settled(task)
+  expect(made).toBe(3)
+})
+
 it('a hook that cannot redact the result of a call loses that result, and the call is not made again', async () => {
   let made = 0
   const world = await createWorld((_task, run) => run.call('charge', () => `secret ${++made}`), {

@@ -45,6 +45,10 @@ describe('terminal text', () => {
     const text = 'a\u009b31mb\u202ec\u2028d\u001b[0m\ufeff 日本\n'
     const json = visibleJson(JSON.stringify({ text }))
     expect(json).toBe('{"text":"a\\u009b31mb\\u202ec\\u2028d\\u001b[0m\\ufeff 日本\\n"}')
+    // A Khmer vowel, a tag of no plane in use, and unassigned ones that fonts show as nothing.
+    expect(visibleJson('\u17b4\u{e0080}\u2065\ufff1\u2800\u3164')).toBe(
+      '\\u17b4\\udb40\\udc80\\u2065\\ufff1\\u2800\\u3164',
+    )
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (any) => {
         const printed = visibleJson(JSON.stringify(any))

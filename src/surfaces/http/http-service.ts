@@ -37,8 +37,10 @@ type Bus = HttpEngine['bus']
 
 /** How many bytes of answers a principal may have in flight. */
 const maxBytesInFlight = 64 * 1024 * 1024
-/** What a read is expected to answer until its answer is there: about a page of the ledger. */
-const expectedBytes = 4 * 1024 * 1024
+/** What a page of the ledger is expected to have until it is there. */
+const pageBytes = 4 * 1024 * 1024
+/** The abilities that answer with such pages. Others may read as little, or wait for something, and count when they answer. */
+const pageReads: ReadonlySet<string> = new Set(['task:list', 'task:runs', 'task:calls', 'task:messages', 'event:list'])
 
 /** A request that is admitted and has a route. */
 interface Asked {
@@ -162,12 +164,15 @@ export class HttpService {
     { request, client: { bus, caller, limitKey } }: Asked,
     { route, identity }: { route?: Route; identity?: string } = {},
   ): Promise<Answer> {
-    const expected = returnsPage(bus.get(abilityId)) ? expectedBytes : 0
-    const inFlight = await this.#inFlight.take(limitKey, expected, request.signal)
+    const isRead = bus.get(abilityId)?.access === 'read'
+    const expected = pageReads.has(abilityId) ? pageBytes : 0
+    const inFlight = isRead
+      ? await this.#inFlight.take(limitKey, expected, request.signal)
+      : this.#inFlight.add(limitKey)
     try {
       const output = await bus.call(abilityId, input, { caller, identity, signal: request.signal })
       const answer = this.#toAnswer(output, route)
-      inFlight.set(answer.body.length)
+      inFlight.set(Buffer.byteLength(answer.body))
       return { ...answer, onSent: inFlight.release }
     } catch (error) {
       inFlight.release()
@@ -272,14 +277,10 @@ function jsonAnswer(output: unknown): JsonAnswer {
   return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(output) ?? 'null' }
 }
 
-/** True for what reads from the ledger at once. What has a time-out waits for something, and holds nothing meanwhile. */
-function returnsPage(ability: Ability | undefined): boolean {
-  return ability?.access === 'read' && !hasField(ability.inputSchema, 'timeoutMs')
-}
-
 /** True for an abort by the client, which is not a failure. */
 function isReleased(thrown: unknown, { signal }: ServedRequest): boolean {
-  return signal.aborted && ErrandError.isInstance(thrown) && thrown.cause === signal.reason
+  const cause = ErrandError.isInstance(thrown) ? thrown.cause : thrown
+  return signal.aborted && cause === signal.reason
 }
 
 function versionOf(output: unknown): number | undefined {
