@@ -35,8 +35,8 @@ import { shapeOf } from './stream-shapes.ts'
 
 type Bus = HttpEngine['bus']
 
-/** How many bytes of answers a principal may have in flight. */
-const maxBytesInFlight = 64 * 1024 * 1024
+/** How many bytes of answers a principal may have in flight: more pages than long reads may wait for it, which are refused beyond that. */
+const maxBytesInFlight = 128 * 1024 * 1024
 /** What a page of the ledger is expected to have until it is there. */
 const pageBytes = 4 * 1024 * 1024
 /** The abilities that answer with such pages. Others may read as little, or wait for something, and count when they answer. */

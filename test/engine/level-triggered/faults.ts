@@ -163,13 +163,17 @@ const doesNotReadAgain: Plant = (ledger) =>
                   followed = true
                   return yield* tx.event.after(seq, limit, taskId)
                 },
+                *pageAfter(seq, limit, taskId) {
+                  followed = true
+                  return yield* tx.event.pageAfter(seq, limit, taskId)
+                },
               },
             }),
           ),
         )
       } catch (error) {
         if (!followed) throw error
-        return [] as never
+        return { rows: [], isLast: true } as never
       }
     },
   })

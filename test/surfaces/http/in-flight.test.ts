@@ -9,10 +9,10 @@ import { createHttp, toNodeListener } from '../../../src/surfaces/http/index.ts'
 import { listen } from '../../../src/web/node-server.ts'
 import { deferred } from '../../engine/world.ts'
 
-/** 7 MB in one row: more than a page, and more than the sockets of a connection hold, so that an answer stays in flight until it is read. */
-const result = '漢'.repeat(2_400_000)
-/** 64 MiB, with 4 MiB expected for each page. */
-const maxAtOnce = 16
+/** 9 MB in one row: more than a page, and more than the sockets of a connection hold, so that an answer stays in flight until it is read. */
+const result = '漢'.repeat(3_000_000)
+/** 128 MiB, with 4 MiB expected for each page. */
+const maxAtOnce = 32
 
 /** A bus whose calls of `task:calls` are counted, and are answered when there are so many of them at once. */
 function countedBus(bus: Engine['bus'], called: string[]): Engine['bus'] {
@@ -91,7 +91,7 @@ const whole = { status: 200, length: expect.any(Number) }
 
 it('a client that reads no answers holds up its own reads, and neither its changes nor other clients', async () => {
   const { askCalls, calledBy, change } = await openServer()
-  const asked = Array.from({ length: 20 }, () => askCalls('greedy'))
+  const asked = Array.from({ length: 36 }, () => askCalls('greedy'))
   await expect.poll(() => calledBy('greedy')).toBe(maxAtOnce)
   const { length } = await askCalls('other').read()
   expect(length).toBeGreaterThan(result.length)
@@ -102,7 +102,7 @@ it('a client that reads no answers holds up its own reads, and neither its chang
 
 it('answers of clients that have left are no longer in flight, nor are their reads that wait, and that is no error', async () => {
   const { askCalls, calledBy, errors } = await openServer()
-  const asked = Array.from({ length: 2 * maxAtOnce }, () => askCalls('greedy'))
+  const asked = Array.from({ length: maxAtOnce + 8 }, () => askCalls('greedy'))
   await expect.poll(() => calledBy('greedy')).toBe(maxAtOnce)
   for (const { leave } of asked.reverse()) leave()
   expect(await askCalls('greedy').read()).toEqual(whole)

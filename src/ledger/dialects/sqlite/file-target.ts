@@ -17,6 +17,8 @@ import { ledgerTriggers, tableShapes, triggersOf } from './table-shapes.ts'
 import { storeTrustId } from './trust-id.ts'
 
 const busyTimeoutMs = 5_000
+/** Held by the process that makes the copy. */
+const copyLock = 'copy-lock'
 /** Of the name of an unfinished copy. */
 const ending = '.copying'
 
@@ -40,14 +42,14 @@ export function openFileTarget(given: string, { replace }: { replace: boolean })
   const locks = createInstanceLocks(file)
   // The lock of a copy that was interrupted is removed while it is held: another copy cannot lose its own.
   locks.sweep(new Set())
-  if (locks.lifeOf('lock') !== 'unknown') throw beingMade(path)
+  if (locks.lifeOf(copyLock) !== 'unknown') throw beingMade(path)
   // The copy was complete and had its name: only the removal of this one was missing.
   if (statSync(file).nlink > 1) {
     rmSync(file)
     prepareFile(file)
   }
   try {
-    locks.hold('lock')
+    locks.hold(copyLock)
   } catch (error) {
     throw (error as { cause?: { code?: string } }).cause?.code === 'EEXIST' ? beingMade(path) : error
   }
