@@ -77,6 +77,11 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
    * after rate limits and failures of the provider or of the connection.
    */
   modelRetry?: RetryOptions
+  /**
+   * How long the stream of a model may be silent, in milliseconds or as `'10m'`; then it counts as broken, and the step is tried again. Default
+   * five minutes.
+   */
+  modelIdleTimeoutMs?: Duration
   /** Whether failed tasks are passed to `mem:save` too, where that ability exists. Default true. */
   archiveFailed?: boolean
   /** How facts are compared, judged and kept (`mem:*`, and the memory of teams). `false`: no `mem:*`, for users with abilities of their own. */

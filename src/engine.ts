@@ -94,6 +94,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     models: agents.models,
     memory,
     embeddingModel,
+    modelIdleTimeoutMs: parsed.modelIdleTimeoutMs,
     plansRoot,
     engineFor: async (caller: Caller) => {
       const { engine } = await opened.promise

@@ -17,6 +17,8 @@ import type { PlansRoot } from '../plans/plans-root.ts'
 
 export interface AbilityHost extends MemoryHost {
   readonly models: ModelRegistry
+  /** How long the stream of a model may be silent. */
+  readonly modelIdleTimeoutMs: number
   /** Answers `model:embed`; null if the engine has none. */
   readonly embeddingModel: EmbeddingModelLike | null
   /** The folder of plans that come from outside; null: none are run. */

@@ -1,6 +1,7 @@
 // Registers all abilities of an engine on its bus. The list of each module is in its folder.
 import type { Ability } from '../bus/ability.ts'
 import type { Bus } from '../bus/bus.ts'
+import { ownAbility } from '../bus/own-abilities.ts'
 import type { AbilityHost } from './ability-host.ts'
 import { agentAbilities } from './agent/index.ts'
 import { boardAbilities } from './board/index.ts'
@@ -36,14 +37,15 @@ export function registerAbilities(bus: Bus, host: AbilityHost, runBus: Bus): () 
   /** Registers `model:llm` once there is a model, since users may register their own `model:llm` after the engine has opened. */
   const offerModels = (): void => {
     if (runBus.has('model:llm')) return
-    const llm = modelLlm(host.models)
+    const llm = modelLlm(host.models, { clock: host.clock, idleTimeoutMs: host.modelIdleTimeoutMs })
     replaceable.add(llm)
     registrations.push(runBus.register(llm))
   }
   try {
-    for (const ability of ownAbilities(host)) registrations.push(bus.register(ability))
+    for (const ability of ownAbilities(host)) registrations.push(bus.register(ownAbility(ability)))
+    // The bus of a vocabulary offers its agents all that is on it.
     for (const ability of [modelList(host.models), modelRegister(host.models, offerModels)])
-      registrations.push(runBus.register(ability))
+      registrations.push(runBus.register(runBus === bus ? ownAbility(ability) : ability))
     for (const ability of offeredMemory(host)) if (!bus.has(ability.id)) registrations.push(bus.register(ability))
     if (host.models.isEmpty) return unregisterAll
     offerModels()
@@ -65,7 +67,7 @@ function ownAbilities(host: AbilityHost): Ability[] {
 function offeredMemory(host: AbilityHost): Ability[] {
   if (!host.memory.offered) return []
   const abilities = memAbilities.map((ability) => ability(host))
-  for (const ability of abilities) replaceable.add(ability)
+  for (const ability of abilities) replaceable.add(ownAbility(ability))
   return abilities
 }
 

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Duration } from '../core/duration.ts'
 import { durationSchema } from '../core/duration-schema.ts'
 import { once } from '../core/once.ts'
-import { parse, requireSync } from '../core/parse.ts'
+import { parse, requireJsonInput, requireSync } from '../core/parse.ts'
 import { zodSchema } from '../core/zod-schema.ts'
 import type { MessageRole } from '../entities/message.ts'
 import type { Outcome, Task, TaskId } from '../entities/task.ts'
@@ -326,7 +326,7 @@ export function defineExecutor<I extends z.ZodType = z.ZodAny, R extends z.ZodTy
 ): Executor<z.input<I>, z.output<R>> {
   const checked = parse(executorOptionsSchema, definition, 'defineExecutor')
   return makeExecutor({
-    input: requireSync(checked.input, 'The input schema of the executor'),
+    input: requireJsonInput(checked.input, 'The input schema of the executor'),
     result: requireSync(checked.result, 'The result schema of the executor'),
     retry: checked.retry as Partial<RetryPolicy> | undefined,
     timeoutMs: checked.timeoutMs,

@@ -345,6 +345,7 @@ export const engineOptionsSchema = once(() =>
     maxIterations: iterations.default(10),
     toolExecution: toolExecution.default('parallel'),
     modelRetry: retryPolicySchema().optional(),
+    modelIdleTimeoutMs: durationSchema({ min: 1 }).default(300_000),
     archiveFailed: z.boolean().default(true),
     /** Validated by `memoryOptionsSchema`, so that errors name the option `memory`. */
     memory: z.unknown().optional(),

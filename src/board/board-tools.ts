@@ -2,6 +2,8 @@
 // that a loop can continue.
 import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
+import type { JsonSchema } from '../bus/json-schema.ts'
+import { modelSchema } from '../bus/model-schema.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import type { Duration } from '../core/duration.ts'
 import { durationSchema } from '../core/duration-schema.ts'
@@ -173,8 +175,7 @@ export function toolsOver(client: BoardClient): BoardTools {
 }
 
 function schemaOf(schema: z.ZodType): Record<string, unknown> {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input' })
-  return rest
+  return modelSchema(z.toJSONSchema(schema, { io: 'input' }) as JsonSchema)
 }
 
 function handlersOf(client: BoardClient): BoardTools['handlers'] {

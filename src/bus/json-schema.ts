@@ -2,7 +2,7 @@
 // JSON Schema for models, documents and other processes.
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
-import { requireSync } from '../core/parse.ts'
+import { requireJsonInput, requireSync } from '../core/parse.ts'
 import { foreignSchema, zodFour } from '../core/zod-schema.ts'
 
 /** A JSON Schema (draft 2020-12) as plain data. */
@@ -39,7 +39,10 @@ export const abilitySchemaSchema = z.custom<AbilitySchema>(
  *   it in the message.
  */
 export function schemaPair(schema: AbilitySchema, io: 'input' | 'output', what: string): SchemaPair {
-  if (schema instanceof z.ZodType) return { zod: requireSync(schema, what), json: () => sharedJson(schema, io, what) }
+  if (schema instanceof z.ZodType) {
+    const zod = io === 'input' ? requireJsonInput(schema, what) : requireSync(schema, what)
+    return { zod, json: () => sharedJson(schema, io, what) }
+  }
   return usable(what, () => {
     const json = frozenCopy(schema)
     return { zod: z.fromJSONSchema(schema), json: () => json }

@@ -4,6 +4,7 @@ import { once } from '../core/once.ts'
 import { sha256 } from '../core/sha256.ts'
 import type { Ability } from './ability.ts'
 import type { JsonSchema } from './json-schema.ts'
+import { modelSchema } from './model-schema.ts'
 
 /** A tool in the format of chat models. */
 export interface ToolDefinition {
@@ -52,13 +53,11 @@ export function toolTable(
   }
 }
 
-/** The parameters of a tool must be declared as an object, also where the schema does not. */
 function toolDefinition(
   name: string,
   { description, modelInputSchema }: Pick<Ability, 'description' | 'modelInputSchema'>,
 ): ToolDefinition {
-  const { $schema: _dialect, ...rest } = modelInputSchema
-  return { type: 'function', function: { name, description, parameters: { type: 'object', ...rest } } }
+  return { type: 'function', function: { name, description, parameters: modelSchema(modelInputSchema) } }
 }
 
 function toolNames(ids: readonly string[], reserved: Iterable<string>): Map<string, string> {

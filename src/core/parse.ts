@@ -8,6 +8,7 @@ import { explainIssue, innermostIssue } from './explain-issue.ts'
 import { checkText, lossIn } from './json.ts'
 import { kindOf } from './kind-of.ts'
 import { storableText } from './storable-text.ts'
+import { unfitPart } from './zod-schema.ts'
 
 /** A schema, or a function that makes it when it is first used: a hundred schemas take longer to make than to load. */
 export type Schema<T> = z.ZodType<T> | (() => z.ZodType<T>)
@@ -83,6 +84,28 @@ export function requireSync<S extends z.ZodType | undefined>(schema: S, what: st
   syncSchemas.add(schema)
   return schema
 }
+
+/**
+ * Requires a schema for values that come as JSON.
+ * @throws ErrandError INVALID_INPUT { path } when a part of it fits no JSON value, and as `requireSync`.
+ */
+export function requireJsonInput<S extends z.ZodType | undefined>(schema: S, what: string): S {
+  requireSync(schema, what)
+  if (schema === undefined || jsonSchemas.has(schema)) return schema
+  const unfit = unfitPart(schema)
+  if (unfit !== undefined) {
+    const at = unfit.path.length === 0 ? '' : ` at ${unfit.path.join('.')}`
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `${what} has a ${unfit.type}${at}, which no JSON value fits, so nothing could ever be given for it. Write ${unfit.instead}.`,
+      { path: unfit.path, type: unfit.type },
+    )
+  }
+  jsonSchemas.add(schema)
+  return schema
+}
+
+const jsonSchemas = new WeakSet<z.ZodType>()
 
 /** Engines share the schemas of their own abilities. */
 const syncSchemas = new WeakSet<z.ZodType>()

@@ -2,11 +2,11 @@
 // text, its calls and their results (conformance S1-007…S1-011).
 import type { CallRecord } from './call.ts'
 import type { Conversation, TakenStep } from './conversation.ts'
-import type { MessageRecord } from './message.ts'
+import type { MessageRecord, ModelPart } from './message.ts'
 
 export type ChatMessage =
   | { role: 'system' | 'user'; content: string }
-  | { role: 'assistant'; content: string; tool_calls?: ChatToolCall[] }
+  | { role: 'assistant'; content: string; tool_calls?: ChatToolCall[]; parts?: ModelPart[] }
   | { role: 'tool'; content: string; tool_call_id: string; name: string }
 
 export interface ChatToolCall {
@@ -16,9 +16,13 @@ export interface ChatToolCall {
   function: { name: string; arguments: string }
 }
 
-/** A step with the messages that the model saw for the first time in it. Results are in the order of the calls, not of their ends. */
-export function chatTurn({ inputs, content, calls }: TakenStep): ChatMessage[] {
-  return [...inputs.map(toChatMessage), assistantMessage(content, calls), ...calls.map(resultOf)]
+/**
+ * A step as the model reads it again, with the messages that it saw for the first time in it. Results are in the order of the calls, not of
+ * their ends.
+ */
+export function chatTurn({ inputs, content, calls, step: { parts } }: TakenStep): ChatMessage[] {
+  const answer = assistantMessage(content, calls)
+  return [...inputs.map(toChatMessage), parts === undefined ? answer : { ...answer, parts }, ...calls.map(resultOf)]
 }
 
 /** A message that is not a step of the model. */
@@ -39,7 +43,7 @@ export function chatOf({ system, steps, unread }: Conversation): ChatMessage[] {
   ]
 }
 
-function assistantMessage(content: string, calls: TakenStep['calls']): ChatMessage {
+function assistantMessage(content: string, calls: TakenStep['calls']): Extract<ChatMessage, { role: 'assistant' }> {
   if (calls.length === 0) return { role: 'assistant', content }
   return {
     role: 'assistant',

@@ -22,6 +22,21 @@ export interface Usage {
   totalTokens: number | null
 }
 
+/** What a provider says of a part, by the name of the provider. It means something to that provider alone. */
+export type ProviderMetadata = Record<string, unknown>
+
+/**
+ * A part of a model's answer, as in the AI SDK's specification of language models. `call` is the index of a tool call in `ModelStep.calls`; a file
+ * has its bytes in base64 or its address. `reasoning` may be empty: of redacted reasoning only the metadata are known.
+ */
+export type ModelPart = { providerMetadata?: ProviderMetadata | undefined } & (
+  | { type: 'text' | 'reasoning'; text: string }
+  | { type: 'tool-call'; call: number }
+  | { type: 'file' | 'reasoning-file'; mediaType: string; base64?: string | undefined; url?: string | undefined }
+  | { type: 'source'; sourceType: string; id: string; url?: string | undefined; title?: string | undefined }
+  | { type: 'custom'; kind: string }
+)
+
 /** The complete model step behind an assistant message. */
 export interface ModelStep {
   modelId: string
@@ -29,6 +44,8 @@ export interface ModelStep {
   finishReason: string
   usage: Usage
   calls: ToolCall[]
+  /** In the order in which they came. Absent when the step is its text, then its calls, of which the provider said nothing more. */
+  parts?: ModelPart[] | undefined
   /** Ids of the messages that the model saw for the first time in this step, in the order in which it saw them. */
   inputs: string[]
   attempt: number

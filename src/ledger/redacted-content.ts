@@ -117,7 +117,10 @@ export const contentOfTables = {
   message: {
     content: text,
     // The arguments that a model gives a call, but not the names by which it is found.
-    step: inside({ calls: each(inside({ arguments: text })) }),
+    step: inside({
+      calls: each(inside({ arguments: text })),
+      parts: each(inside({ text, providerMetadata: json, title: text, url: text })),
+    }),
     ...noneOf('id taskId n role announcement delivery run ident ordinal timestamp'),
   },
   // Its data are redacted by their keys.

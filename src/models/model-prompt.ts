@@ -1,19 +1,37 @@
-// Converts our messages to the call options of the AI SDK's specification: the same for v3 and v4 as far as text and
-// tools go.
+// Converts our messages to the call options of the AI SDK's specification: the one place that decides what a model reads.
 import { jsonObject } from '../core/json.ts'
-import type { ModelMessage, ModelStepInput } from './step-schema.ts'
+import type { LanguageModelLike } from './language-model.ts'
+import type { ModelMessage, ModelStepInput, ToolCall } from './step-schema.ts'
+
+/** The versions of the specification differ in the form of files. */
+type Version = LanguageModelLike['specificationVersion']
+
+interface ProviderOptions {
+  providerOptions?: Record<string, unknown>
+}
 
 export interface TextPart {
   type: 'text'
   text: string
 }
 
-export interface ToolCallPart {
+export interface ToolCallPart extends ProviderOptions {
   type: 'tool-call'
   toolCallId: string
   toolName: string
   input: Record<string, unknown>
 }
+
+type FileData = string | URL | { type: 'data'; data: string } | { type: 'url'; url: URL }
+
+type AssistantPart =
+  | ToolCallPart
+  | (ProviderOptions &
+      (
+        | { type: 'text' | 'reasoning'; text: string }
+        | { type: 'file' | 'reasoning-file'; mediaType: string; data: FileData }
+        | { type: 'custom'; kind: string }
+      ))
 
 export interface ToolResultPart {
   type: 'tool-result'
@@ -25,7 +43,7 @@ export interface ToolResultPart {
 export type PromptMessage =
   | { role: 'system'; content: string }
   | { role: 'user'; content: TextPart[] }
-  | { role: 'assistant'; content: Array<TextPart | ToolCallPart> }
+  | { role: 'assistant'; content: AssistantPart[] }
   | { role: 'tool'; content: ToolResultPart[] }
 
 /** The options of `doStream`. */
@@ -45,10 +63,10 @@ export interface ModelCallOptions {
 /** Prefix of a tool message that is an error. */
 export const errorPrefix = 'Error: '
 
-export function toCallOptions(input: ModelStepInput, signal: AbortSignal): ModelCallOptions {
+export function toCallOptions(input: ModelStepInput, version: Version, signal: AbortSignal): ModelCallOptions {
   const { messages, tools, toolChoice, responseFormat, settings } = input
   return {
-    prompt: toPrompt(messages),
+    prompt: toPrompt(messages, version),
     ...(tools?.length ? { tools: tools.map(toTool) } : {}),
     ...(tools?.length && toolChoice ? { toolChoice: { type: toolChoice } } : {}),
     ...(responseFormat ? { responseFormat } : {}),
@@ -67,10 +85,12 @@ function toTool({ function: tool }: NonNullable<ModelStepInput['tools']>[number]
 }
 
 /**
- * Consecutive results become one message, as the specification requires. An assistant message without text and calls is
- * left out: some providers refuse an empty one.
+ * The conversation in the order that every provider accepts. Templates of many servers require that user and assistant take turns, and an
+ * OpenAI-compatible address does not say whose template is behind it. So consecutive results become one message, as the specification
+ * requires, and so do consecutive messages of the user, and of the model; between results and the user stands a short answer; no answer is empty, and the last
+ * message is none.
  */
-export function toPrompt(messages: readonly ModelMessage[]): PromptMessage[] {
+export function toPrompt(messages: readonly ModelMessage[], version: Version = 'v4'): PromptMessage[] {
   const prompt: PromptMessage[] = []
   const toolNames = new Map<string, string>()
   for (const message of messages) {
@@ -81,26 +101,78 @@ export function toPrompt(messages: readonly ModelMessage[]): PromptMessage[] {
       if (last?.role === 'tool') last.content.push(result)
       else prompt.push({ role: 'tool', content: [result] })
     } else if (message.role === 'assistant') {
-      const content = toAssistantParts(message)
-      if (content.length > 0) prompt.push({ role: 'assistant', content })
-    } else if (message.role === 'user')
-      prompt.push({ role: 'user', content: [{ type: 'text', text: message.content }] })
+      const content = toAssistantParts(message, version)
+      if (last?.role === 'assistant') last.content = [...last.content, ...content]
+      else if (content.length > 0) prompt.push({ role: 'assistant', content })
+    } else if (message.role === 'user') addUserText(prompt, message.content)
     else prompt.push({ role: 'system', content: message.content })
   }
+  if (prompt.at(-1)?.role === 'assistant') addUserText(prompt, goOn)
   return prompt
 }
 
-function toAssistantParts({ content, tool_calls: calls = [] }: ModelMessage): Array<TextPart | ToolCallPart> {
-  const text: TextPart[] = content === '' ? [] : [{ type: 'text', text: content }]
-  return [
-    ...text,
-    ...calls.map((call) => ({
-      type: 'tool-call' as const,
-      toolCallId: call.id,
-      toolName: call.function.name,
-      input: replayableInput(call.function.arguments),
-    })),
-  ]
+/** What the model receives when it is asked again after an answer of its own. */
+const goOn = 'Continue.'
+/** What stands between the results of tools and a message of the user. */
+const read = 'I have read the results.'
+
+function addUserText(prompt: PromptMessage[], text: string): void {
+  const last = prompt.at(-1)
+  if (last?.role === 'user') {
+    const [part] = last.content as [TextPart]
+    part.text = `${part.text}\n\n${text}`
+    return
+  }
+  if (last?.role === 'tool') prompt.push({ role: 'assistant', content: [{ type: 'text', text: read }] })
+  prompt.push({ role: 'user', content: [{ type: 'text', text }] })
+}
+
+/** The answer as it came, with what the provider wants back. Sources have no place in a prompt. */
+function toAssistantParts({ content, tool_calls: calls = [], parts }: ModelMessage, version: Version): AssistantPart[] {
+  if (parts === undefined) {
+    const text: AssistantPart[] = content === '' ? [] : [{ type: 'text', text: content }]
+    return [...text, ...calls.map(toToolCallPart)]
+  }
+  const left = new Set(calls)
+  const found = parts.flatMap((part): AssistantPart[] => {
+    const { providerMetadata } = part
+    const said = providerMetadata === undefined ? {} : { providerOptions: providerMetadata }
+    switch (part.type) {
+      case 'text':
+      case 'reasoning':
+        return [{ type: part.type, text: part.text, ...said }]
+      case 'tool-call': {
+        const call = calls[part.call]
+        return call !== undefined && left.delete(call) ? [{ ...toToolCallPart(call), ...said }] : []
+      }
+      case 'file':
+      case 'reasoning-file':
+        return [{ type: part.type, mediaType: part.mediaType, data: toFileData(part, version), ...said }]
+      case 'custom':
+        return [{ type: 'custom', kind: part.kind, ...said }]
+      default:
+        return []
+    }
+  })
+  // Each call has a result, so none may be missing.
+  return [...found, ...[...left].map(toToolCallPart)]
+}
+
+function toFileData(
+  { base64 = '', url }: { base64?: string | undefined; url?: string | undefined },
+  version: Version,
+): FileData {
+  if (url !== undefined) return version === 'v3' ? new URL(url) : { type: 'url', url: new URL(url) }
+  return version === 'v3' ? base64 : { type: 'data', data: base64 }
+}
+
+function toToolCallPart(call: Pick<ToolCall, 'id' | 'function'>): ToolCallPart {
+  return {
+    type: 'tool-call',
+    toolCallId: call.id,
+    toolName: call.function.name,
+    input: replayableInput(call.function.arguments),
+  }
 }
 
 /**

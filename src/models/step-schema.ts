@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { once } from '../core/once.ts'
 import { parse } from '../core/parse.ts'
+import type { ModelPart } from '../entities/message.ts'
 
 /** A tool call as the model wrote it. `arguments` is its raw text, which may be invalid JSON. */
 export const toolCallSchema = once(() =>
@@ -12,6 +13,36 @@ export const toolCallSchema = once(() =>
   }),
 )
 
+const providerMetadata = once(() => z.record(z.string(), z.unknown()).optional())
+
+/** A part of an answer (`ModelPart`). `call` is the index of a call in `tool_calls` of its message, or in `toolCalls` of its answer. */
+export const modelPartSchema = once(() =>
+  z.union([
+    z.strictObject({
+      type: z.enum(['text', 'reasoning']),
+      text: z.string(),
+      providerMetadata: providerMetadata(),
+    }),
+    z.strictObject({ type: z.literal('tool-call'), call: z.int().min(0), providerMetadata: providerMetadata() }),
+    z.strictObject({
+      type: z.enum(['file', 'reasoning-file']),
+      mediaType: z.string(),
+      base64: z.string().optional(),
+      url: z.string().optional(),
+      providerMetadata: providerMetadata(),
+    }),
+    z.strictObject({
+      type: z.literal('source'),
+      sourceType: z.string(),
+      id: z.string(),
+      url: z.string().optional(),
+      title: z.string().optional(),
+      providerMetadata: providerMetadata(),
+    }),
+    z.strictObject({ type: z.literal('custom'), kind: z.string(), providerMetadata: providerMetadata() }),
+  ]),
+)
+
 export const modelMessageSchema = once(() =>
   z
     .strictObject({
@@ -19,6 +50,8 @@ export const modelMessageSchema = once(() =>
       content: z.string(),
       /** Only on `assistant`: its tool calls. */
       tool_calls: z.array(toolCallSchema()).optional(),
+      /** Only on `assistant`: all that the model answered, in order. Default: its text, then its calls. */
+      parts: z.array(modelPartSchema()).optional(),
       /**
        * Only on `tool`: the id of the call that this is the result of. Content that starts with `Error: ` is passed to
        * the model as an error.
@@ -107,6 +140,8 @@ export const modelChunkSchema = once(() =>
     z.strictObject({ content: z.string() }),
     z.strictObject({ reasoning: z.string() }),
     z.strictObject({ toolCalls: z.array(toolCallSchema()) }),
+    /** Before `finish`, if the text and the calls do not say all of it: the whole answer in order. */
+    z.strictObject({ parts: z.array(modelPartSchema()) }),
     z.strictObject({ finish: modelFinishSchema() }),
   ]),
 )
@@ -126,6 +161,8 @@ export type ModelChunk = z.output<ReturnType<typeof modelChunkSchema>>
 export interface ModelAnswer {
   content: string
   toolCalls: ToolCall[]
+  /** Absent if the text and the calls say all of it. */
+  parts?: ModelPart[]
   finish: ModelFinish | null
 }
 
@@ -136,11 +173,12 @@ export function collectAnswer(chunks: Iterable<ModelChunk>): ModelAnswer {
   return answer
 }
 
-/** Adds one chunk to the answer; reasoning is not part of it. */
+/** Adds one chunk to the answer. Pieces of reasoning are among its parts. */
 export function addChunk(answer: ModelAnswer, chunk: ModelChunk | ForeignChunk): void {
-  const { content, toolCalls, finish } = chunk as ForeignChunk
+  const { content, toolCalls, parts, finish } = chunk as ForeignChunk
   if (content) answer.content += content
   for (const call of toolCalls ?? []) answer.toolCalls.push(call)
+  if (parts) answer.parts = parts
   if (finish) answer.finish = finish
 }
 
@@ -171,6 +209,7 @@ export const foreignChunkSchema = once(() =>
   z.looseObject({
     content: z.string().nullish(),
     toolCalls: z.array(foreignCallSchema()).nullish(),
+    parts: z.array(modelPartSchema()).nullish(),
     finish: modelFinishSchema().nullish().catch(null),
   }),
 )

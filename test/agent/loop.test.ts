@@ -4,7 +4,7 @@ import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { collect, deferred, history, openEngine, refusalOf, turns, typesOf } from '../engine/world.ts'
-import { echo, finish, gatedTool, inShort, llm, partsModel, said, text, toolCall } from './world.ts'
+import { echo, finish, gatedTool, inShort, llm, partsModel, reasoning, said, text, toolCall } from './world.ts'
 
 describe('a step of the model of an agent', () => {
   it('S0-061 S0-062 S1-056 an agent calls model:llm with all messages of its task and the tools that it may call', async () => {
@@ -82,7 +82,7 @@ describe('a step of the model of an agent', () => {
 
   it('S0-025 a step of the model of an agent keeps an answer that is cut off within a character, with U+FFFD in its place', async () => {
     const engine = await openEngine({
-      model: partsModel([text('cut \ud83d'), finish('length')], [text('nul \u0000'), finish()]),
+      model: partsModel([text('cut \ud83d'), finish()], [text('nul \u0000'), finish()]),
     })
     for (const kept of ['cut \uFFFD', 'nul \uFFFD']) {
       expect(await engine.result(await engine.create({ goal: 'Write' }))).toBe(kept)
@@ -203,7 +203,7 @@ describe('the loop of an agent', () => {
     const model = partsModel(
       [toolCall('a', 'test_echo', { text: 'once' }), finish('stop')],
       [toolCall('b', 'test_echo', { text: 'twice' }), finish('length')],
-      [text('Done'), finish('tool-calls')],
+      [text('Done'), finish()],
     )
     const engine = await openEngine({ model, abilities: [echo] })
     const task = await engine.create({ goal: 'Echo' })
@@ -211,11 +211,34 @@ describe('the loop of an agent', () => {
     expect((await engine.calls(task)).map(({ result }) => result)).toEqual(['once', 'twice'])
   })
 
-  it('S1-055 the loop of an agent completes with an empty text when the answer of the model is empty', async () => {
-    const engine = await openEngine({ model: partsModel([finish()]) })
-    const task = await engine.create({ goal: 'Be silent' })
-    expect(await engine.result(task)).toBe('')
-    expect((await engine.messages(task)).at(-1)).toMatchObject({ role: 'assistant', content: '' })
+  it.each([
+    ['an empty answer', [finish()], 'EMPTY_ANSWER', 'Your answer was empty.'],
+    ['reasoning alone', [reasoning('Hm.'), finish()], 'EMPTY_ANSWER', 'Your answer was empty.'],
+    ['an answer that is cut', [text('Half of'), finish('length')], 'ANSWER_CUT', 'Your answer was cut'],
+    ['calls that do not come', [text('I look.'), finish('tool-calls')], 'EMPTY_ANSWER', 'You announced a call'],
+  ])(
+    'S1-055 after %s the model is asked once more, and then the task fails with a code of its own',
+    async (_what, step, code, request) => {
+      const model = partsModel(step, [text('Whole.'), finish()], step, step, [text('At last.'), finish()])
+      const engine = await openEngine({ model })
+      const fine = await engine.create({ goal: 'Talk' })
+      expect(await engine.result(fine)).toBe('Whole.')
+      expect((await said(engine, fine)).at(-2)).toContain(`user: ${request}`)
+      const failed = await engine.create({ goal: 'Talk' })
+      expect(await engine.settled(failed)).toMatchObject({ status: 'failed', error: { code } })
+      await engine.retry(failed)
+      expect(await engine.result(failed)).toBe('At last.')
+    },
+  )
+
+  it('an answer that the provider withholds fails the task at once, and a retry asks for another one', async () => {
+    const engine = await openEngine({
+      model: partsModel([text('Some of'), finish('content-filter')], [text('Fine.'), finish()]),
+    })
+    const task = await engine.create({ goal: 'Talk' })
+    expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'ANSWER_WITHHELD' } })
+    await engine.retry(task)
+    expect(await engine.result(task)).toBe('Fine.')
   })
 
   it('S0-075 the loop of an agent shows announcements to people, and to no step of a model', async () => {

@@ -159,7 +159,7 @@ describe('a message to a working agent', () => {
         .filter(({ role }) => role === 'user')
         .slice(1)
         .map(({ text }) => text),
-    ).toEqual(words)
+    ).toEqual([words.join('\n\n')])
   })
 
   it('S3-112 a message to a working agent with delivery abort pauses the task at once, and is read before earlier messages when it resumes', async () => {
@@ -209,9 +209,9 @@ describe('a message to an agent that does not run', () => {
     expect(await engine.get(task.id)).toMatchObject({ status: 'paused' })
     await engine.resume(task)
     const next = await held.step(1)
-    expect(next.prompt.messages.slice(1).map(({ text }) => text)).toEqual(['one', 'two', 'three'])
+    expect(next.prompt.messages.slice(1).map(({ text }) => text)).toEqual(['one\n\ntwo\n\nthree'])
     next.go()
-    expect(await engine.result(task)).toBe('re: three')
+    expect(await engine.result(task)).toBe('re: one\n\ntwo\n\nthree')
   })
 
   it('a message to an agent that does not run is read by the first step of a task that has not begun', async () => {
@@ -220,7 +220,7 @@ describe('a message to an agent that does not run', () => {
     const task = await engine.create({ goal: 'one', autoStart: false })
     expect((await engine.send(task, 'two')).status).toBe('submitted')
     await engine.start(task)
-    expect(await engine.result(task)).toBe('You are a helpful AI assistant.|one|two')
+    expect(await engine.result(task)).toBe('You are a helpful AI assistant.|one\n\ntwo')
   })
 
   it('a message to an agent that does not run is refused by a settled task; with retry, a failed task gets a new attempt that reads it', async () => {
@@ -235,7 +235,7 @@ describe('a message to an agent that does not run', () => {
     expect(refusal.message).toContain('with `retry`')
     expect(await talk(engine, task)).toEqual(['user: one'])
     expect((await engine.send(task, 'two', { retry: true })).status).not.toBe('failed')
-    expect(await engine.result(task)).toBe('re 0: two')
+    expect(await engine.result(task)).toBe('re 0: one\n\ntwo')
     expect(await engine.get(task.id)).toMatchObject({ attempt: 2 })
     await refusalOf(engine.send(task, 'three', { retry: true }), 'INVALID_TRANSITION')
     const canceled = await engine.create({ goal: 'two', autoStart: false })

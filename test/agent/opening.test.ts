@@ -85,8 +85,8 @@ describe('the opening of a conversation', () => {
     const greet = await engine.create({ goal: 'Greet', name: 'greet', systemPrompt: 'Short.' })
     const last = await engine.create({ goal: 'Report', blockedBy: [count.id, greet.id] })
     expect(await engine.result(last)).toBe(
-      'system: You are a helpful AI assistant.\n---\nuser: Report\n---\n' +
-        'user: Results of the tasks that this one comes after:\n\n' +
+      'system: You are a helpful AI assistant.\n---\nuser: Report\n\n' +
+        'Results of the tasks that this one comes after:\n\n' +
         'count: {"lines":3}\n\ngreet: system: Short.\n---\nuser: Greet',
     )
   })
@@ -101,7 +101,7 @@ describe('a task that gets a message before any agent is known', () => {
     await producer.close()
     const engine = await openEngine({ ledger, model: mirror(), executors: { critic: agent() } })
     expect(await engine.result(id)).toBe(
-      'system: You are a helpful AI assistant.\n---\nuser: And be kind\n---\nuser: Judge this',
+      'system: You are a helpful AI assistant.\n---\nuser: And be kind\n\nJudge this',
     )
   })
 })
@@ -124,14 +124,14 @@ describe('the recall of memory in the opening of a conversation', () => {
   it('S1-072 queries memory before the first step, once, by the goal, and quotes each chunk on one line', async () => {
     const { text, messages } = await openingWith({ chunks: [{ content: 'Use rye.' }, { content: 'Wait an hour.' }] })
     expect(asked).toEqual([{ query: 'Bake bread', limit: 5 }])
-    const recalled = `user: ${quoted('Use rye.', 'Wait an hour.')}`
-    expect(text).toBe(`system: You are a helpful AI assistant.\n---\nuser: Bake bread\n---\n${recalled}`)
-    expect(messages).toContain(recalled)
+    const recalled = quoted('Use rye.', 'Wait an hour.')
+    expect(text).toBe(`system: You are a helpful AI assistant.\n---\nuser: Bake bread\n\n${recalled}`)
+    expect(messages).toContain(`user: ${recalled}`)
   })
 
   it('S1-073 the recall of memory in the opening of a conversation accepts nodes and texts as the answer of memory', async () => {
     const { text } = await openingWith({ nodes: [{ content: 'Use rye.', score: 1 }, { text: 'Salt.' }, { id: 'x' }] })
-    expect(text.endsWith(`user: ${quoted('Use rye.', 'Salt.')}`)).toBe(true)
+    expect(text.endsWith(`user: Bake bread\n\n${quoted('Use rye.', 'Salt.')}`)).toBe(true)
   })
 
   it.each([[{ chunks: [] }], [{ nodes: [] }], [{}], [{ chunks: [{ content: '' }] }]])(
@@ -187,7 +187,7 @@ describe('the recall of memory in the opening of a conversation', () => {
       [attack, 'Salt.'].map((statement) => ({ statement, statedBy: [{ kind: 'unknown' }] })),
     )
     expect(recalled).not.toMatch(/\p{Cf}/u)
-    expect(text.startsWith('system: You are a helpful AI assistant.\n---\nuser: Bake bread\n---\nuser: ')).toBe(true)
+    expect(text.startsWith('system: You are a helpful AI assistant.\n---\nuser: Bake bread\n\n')).toBe(true)
   })
 
   it('V-05 bounds the recalled text, however much memory returns', async () => {

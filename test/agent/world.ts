@@ -57,6 +57,7 @@ export function gatedTool(id: string) {
 export type Part = { type: string } & Record<string, unknown>
 
 export const text = (delta: string): Part => ({ type: 'text-delta', id: 't', delta })
+export const reasoning = (delta: string): Part => ({ type: 'reasoning-delta', id: 'r', delta })
 export const toolCall = (id: string, name: string, input: unknown): Part => ({
   type: 'tool-call',
   toolCallId: id,

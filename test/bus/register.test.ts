@@ -121,7 +121,7 @@ describe('defineAbility', () => {
     const ability = defineAbility({
       ...basics,
       id: 'a:b',
-      input: z.object({ size: z.int().default(3), text: length, at: z.date().optional() }),
+      input: z.object({ size: z.int().default(3), text: length, at: z.coerce.date().optional() }),
       output: z.object({ text: length }),
       handle: () => ({ text: 'abc' }),
     })

@@ -85,8 +85,6 @@ describe('the chunks of a model step', () => {
 
   it('streamModelStep ignores all other parts of the stream of a provider', async () => {
     const others = [
-      { type: 'source', sourceType: 'url', id: '1', url: 'https://example.com' },
-      { type: 'file', mediaType: 'image/png', data: new Uint8Array(3) },
       { type: 'tool-input-start', id: 'a', toolName: 'look' },
       { type: 'tool-input-delta', id: 'a', delta: '{' },
       { type: 'raw', rawValue: {} },
@@ -132,7 +130,7 @@ describe('the chunks of a model step', () => {
       ],
     })
     const chunks = await collect(streamModelStep(requireLanguageModel(model), hello, never()))
-    expect(chunks.slice(0, -1)).toEqual([{ reasoning: 'hm' }, { content: 'yes' }])
+    expect(chunks.slice(0, 2)).toEqual([{ reasoning: 'hm' }, { content: 'yes' }])
     expect(inner.doStreamCalls[0]?.temperature).toBe(0.3)
   })
 })
@@ -366,6 +364,7 @@ describe('the prompt of a model', () => {
           },
         ],
       },
+      { role: 'assistant', content: [{ type: 'text', text: 'I have read the results.' }] },
       { role: 'user', content: [{ type: 'text', text: 'And?' }] },
       {
         role: 'tool',

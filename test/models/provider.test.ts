@@ -30,6 +30,12 @@ describe('streamModelStep through the provider of the AI SDK', () => {
       { content: 'Good ' },
       { content: 'morning' },
       {
+        parts: [
+          { type: 'reasoning', text: 'polite' },
+          { type: 'text', text: 'Good morning' },
+        ],
+      },
+      {
         finish: {
           reason: 'stop',
           usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 },

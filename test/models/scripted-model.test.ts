@@ -38,7 +38,7 @@ describe('a scripted model', () => {
     const chunks = await collect(streamModelStep(model, hello, never()))
     const texts = chunks.flatMap((chunk) => ('content' in chunk ? [chunk.content] : []))
     expect(texts).toEqual(['Zwöl', 'f Bo', 'xkäm', 'pfer', ' 🥊🥊'])
-    expect(chunks.at(-2)).toEqual({
+    expect(chunks.at(-3)).toEqual({
       toolCalls: [{ id: 'call_1_1', type: 'function', function: { name: 'look', arguments: '{"at":"x"}' } }],
     })
     expect(chunks.at(-1)).toEqual({

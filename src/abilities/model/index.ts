@@ -5,14 +5,14 @@ import { ErrandError } from '../../core/errors.ts'
 import { type EmbeddingModelLike, embeddingModelName, embedTexts } from '../../models/embedding-model.ts'
 import { languageModelSchema } from '../../models/language-model.ts'
 import { type ModelRegistry, modelInfoSchema } from '../../models/model-registry.ts'
-import { streamModelStep } from '../../models/model-step.ts'
+import { type ModelStepOptions, streamModelStep } from '../../models/model-step.ts'
 import { collectAnswer, modelChunkSchema, modelStepInputSchema } from '../../models/step-schema.ts'
 
 /**
- * Chunks: `{ content }`, `{ reasoning }`, `{ toolCalls }`, and at the end `{ finish }`; `invoke` returns
- * `{ content, toolCalls, finish }`. A failure is an EXECUTION_ERROR whose `cause` is the `Failure` of the step.
+ * Chunks: `{ content }`, `{ reasoning }`, `{ toolCalls }`, and at the end `{ parts }`, if text and calls do not say all of the answer, and
+ * `{ finish }`; `invoke` returns `{ content, toolCalls, parts?, finish }`. A failure is an EXECUTION_ERROR whose `cause` is the `Failure` of the step.
  */
-export function modelLlm(registry: ModelRegistry) {
+export function modelLlm(registry: ModelRegistry, options: ModelStepOptions = {}) {
   return defineAbility({
     id: 'model:llm',
     description: 'Runs one step of a language model on a conversation and streams text, reasoning and tool calls.',
@@ -21,7 +21,7 @@ export function modelLlm(registry: ModelRegistry) {
     models: false,
     async *stream({ modelId, ...step }, { signal }) {
       const model = await registry.resolve(modelId)
-      yield* streamModelStep(model, step, signal)
+      yield* streamModelStep(model, step, signal, options)
     },
     drain: (chunks) => collectAnswer(chunks),
   })

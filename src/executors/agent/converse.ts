@@ -9,6 +9,7 @@ import { parseJson } from '../../core/json-text.ts'
 import { issuesIn, issueText, safeParse, sentenceOf } from '../../core/parse.ts'
 import type { Conversation, TakenStep } from '../../entities/conversation.ts'
 import type { MessageRecord } from '../../entities/message.ts'
+import { requestAfter } from './endings.ts'
 import { openConversation } from './opening.ts'
 import { takeStep } from './take-step.ts'
 import { ToolCalls } from './tool-calls.ts'
@@ -30,9 +31,11 @@ export async function converse(
     if (last !== undefined && (await calls.finish(last))) continue
     const inputs = nextInputs(conversation)
     if (last !== undefined && isAnswer(last) && inputs.length === 0) {
-      const verdict = judgeAnswer(last.content, options.result)
+      const request = requestAfter(conversation.steps, run.attempt)
+      const verdict =
+        request === undefined ? judgeAnswer(last.content, options.result) : ({ fits: false, request } as const)
       if (verdict.fits) return verdict.result
-      await agentRun.append({ id: agentRun.nextId('msg'), role: 'user', content: verdict.complaint })
+      await agentRun.append({ id: agentRun.nextId('msg'), role: 'user', content: verdict.request })
       continue
     }
     const taken = conversation.steps.filter(({ step }) => step.attempt === run.attempt).length
@@ -74,7 +77,8 @@ function exhausted(maxIterations: number): Failure {
   })
 }
 
-type AnswerVerdict = { fits: true; result: unknown } | { fits: false; complaint: string }
+/** `request`: what the model is asked for instead. */
+type AnswerVerdict = { fits: true; result: unknown } | { fits: false; request: string }
 
 /** Parses the last message of the model as the result of the task: its text, or the JSON that a schema requires. */
 function judgeAnswer(content: string, schema: ZodType | undefined): AnswerVerdict {
@@ -91,7 +95,7 @@ function judgeAnswer(content: string, schema: ZodType | undefined): AnswerVerdic
   }
   return {
     fits: false,
-    complaint: `Your answer cannot be used: ${sentenceOf(problem)} Answer again with nothing but JSON that matches the schema.`,
+    request: `Your answer cannot be used: ${sentenceOf(problem)} Answer again with nothing but JSON that matches the schema.`,
   }
 }
 

@@ -175,6 +175,7 @@ async function store(request: StepRequest, offer: Offer, id: string, answer: Mod
       finishReason: answer.finish?.reason ?? 'unknown',
       usage: answer.finish?.usage ?? { inputTokens: null, outputTokens: null, totalTokens: null },
       calls,
+      ...defined({ parts: answer.parts }),
       inputs: inputs.map((message) => message.id),
       attempt: run.attempt,
       pending: calls.map((call) => pendingOf(call, tools, agentRun)),

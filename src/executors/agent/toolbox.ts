@@ -5,6 +5,9 @@ import type { AgentRun } from '../../agent-run.ts'
 import type { ParsedAgentOptions } from '../../api/options.ts'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
+import type { JsonSchema } from '../../bus/json-schema.ts'
+import { modelSchema } from '../../bus/model-schema.ts'
+import { isOwnAbility } from '../../bus/own-abilities.ts'
 import { type ToolDefinition, toolTable } from '../../bus/tool-names.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
 import { once } from '../../core/once.ts'
@@ -32,6 +35,17 @@ export const waitForTasksSchema = once(() =>
     timeoutMs: durationSchema({ min: 1 }).optional().describe('Time-out in milliseconds. Default: none.'),
   }),
 )
+
+/** Of the engine's own abilities, those that an agent is offered unless it or its task names abilities: to create and look at subtasks. */
+const fewAbilities: ReadonlySet<string> = new Set([
+  'task:cancel',
+  'task:create',
+  'task:get',
+  'task:list',
+  'task:messages',
+  'task:retry',
+  'task:send',
+])
 
 /** What a tool name of a model resolves to. */
 export type Tool =
@@ -68,18 +82,24 @@ export function toolbox(
     ...(bounds === undefined ? {} : { bounds }),
   }
   const reserved = [askUser, waitForTasks]
+  // The board, memory and the objectives of its team are for an agent in a team; other agents name them.
+  const offersAll = lists.length > 0 || agentRun.policy.team !== undefined
   return {
     caller,
     offer() {
       const own = bus.toolsFor(caller, reserved)
+      const isOffered = (name: string): boolean => {
+        const id = own.abilityOf(name) as string
+        const ability = bus.get(id)
+        return (
+          id !== waitAbility && (offersAll || ability === undefined || !isOwnAbility(ability) || fewAbilities.has(id))
+        )
+      }
       // Abilities that the model may not call are named too, so that the model receives a refusal instead of "unknown
       // tool".
       const all = (name: string) => toolTable(bus.abilities(), reserved).abilityOf(name)
       return {
-        definitions: [
-          ...builtIns(),
-          ...own.definitions.filter(({ function: { name } }) => own.abilityOf(name) !== waitAbility),
-        ],
+        definitions: [...builtIns(), ...own.definitions.filter(({ function: { name } }) => isOffered(name))],
         abilityOf: (name) => (reserved.includes(name) ? name : (own.abilityOf(name) ?? all(name) ?? name)),
       }
     },
@@ -92,7 +112,7 @@ export function toolbox(
 }
 
 function builtIn(name: string, description: string, schema: z.ZodType): ToolDefinition {
-  const { $schema: _dialect, ...parameters } = z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown>
+  const parameters = modelSchema(z.toJSONSchema(schema, { io: 'input' }) as JsonSchema)
   return { type: 'function', function: { name, description, parameters } }
 }
 

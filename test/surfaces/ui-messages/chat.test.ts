@@ -81,8 +81,8 @@ function breakingOffAfter(word: string): typeof fetch {
 
 it('a chat answers each turn with a task, which gets the results of the previous ones', async () => {
   const model = createScriptedModel([
-    { when: { goal: 'Oslo' }, text: 'Sixteen degrees.' },
     { when: { goal: 'yesterday' }, text: 'Fifteen.' },
+    { when: { goal: 'Oslo' }, text: 'Sixteen degrees.' },
   ])
   const { engine, chat } = await open({ model })
   const ann = chat('c1')

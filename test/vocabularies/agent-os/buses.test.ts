@@ -176,7 +176,9 @@ describe('A run of a task manager', () => {
     await (await manager.engine).result(taskId)
     expect(queries).toEqual([{ query: 'Analyze Q1', limit: 5 }])
     const texts = model.prompts[0]?.messages.map(({ text }) => text) ?? []
-    expect(texts.at(-1)).toMatch(/^Here is relevant context from past tasks:\n\n.*\n\n\{"statement":"Q1 was good\."/)
+    expect(texts.at(-1)).toMatch(
+      /^Analyze Q1\n\nHere is relevant context from past tasks:\n\n.*\n\n\{"statement":"Q1 was good\."/,
+    )
   })
 })
 

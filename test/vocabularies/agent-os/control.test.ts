@@ -48,7 +48,7 @@ describe('task:send', () => {
     expect(await call('task:send', { taskId, message: 'Later' })).toEqual({ success: true, status: 'waiting' })
     expect(await engine.get(taskId)).toMatchObject({ status: 'paused' })
     await engine.resume(taskId)
-    expect((await held.asked(1)).prompt.last).toBe('Later')
+    expect((await held.asked(1)).prompt.last).toBe('Work\n\nLater')
   })
 
   it('task:send with delivery abort pauses the task at once', async () => {

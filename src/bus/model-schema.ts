@@ -1,0 +1,106 @@
+// Schemas as models and MCP clients get them. Providers refuse the whole request for what they do not know in one tool: references (Moonshot,
+// Gemini), recursion (packages of Gemini), and alternatives at the root (Anthropic; Claude Code leaves the tool out). zod still checks the
+// arguments as the ability has them.
+import type { JsonSchema } from './json-schema.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Engines share the schemas of their abilities. */
+const made = new WeakMap<JsonSchema, JsonSchema>()
+
+/** The same schema without references and recursion, and with an object at its root. Inside a recursion, any value is allowed. */
+export function modelSchema(schema: JsonSchema): JsonSchema {
+  const known = made.get(schema)
+  if (known !== undefined) return known
+  const { $schema: _dialect, $defs: _defs, definitions: _definitions, ...rest } = inlined(schema, schema, [schema])
+  const object = { type: 'object', ...withoutAlternatives(rest) }
+  made.set(schema, object)
+  return object
+}
+
+/** Keywords that hold data, in which `$ref` means nothing, and the definitions. */
+const dataKeywords: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples', '$defs', 'definitions'])
+
+/** @param within the definitions that contain this schema */
+function inlined(schema: Json, root: Json, within: readonly unknown[]): Json {
+  const isReference = typeof schema['$ref'] === 'string'
+  const target = isReference ? targetOf(root, schema['$ref'] as string) : undefined
+  const isOpen = target === undefined || within.includes(target) || allowsAnything(target)
+  const base = isOpen ? {} : inlined(target, root, [...within, target])
+  const own = Object.entries(schema).filter(([key]) => !(isReference && key === '$ref'))
+  const parts = own.map(([key, value]) => [key, dataKeywords.has(key) ? value : inside(value, root, within)])
+  return { ...base, ...Object.fromEntries(parts) }
+}
+
+/** `z.json()`: alternatives for all types of JSON, which refer to themselves. */
+function allowsAnything({ anyOf }: Json): boolean {
+  const types = new Set(Array.isArray(anyOf) ? anyOf.map((each: Json) => each['type']) : [])
+  return ['string', 'number', 'boolean', 'null', 'array', 'object'].every((type) => types.has(type))
+}
+
+function inside(value: unknown, root: Json, within: readonly unknown[]): unknown {
+  if (Array.isArray(value)) return value.map((each) => inside(each, root, within))
+  return isObject(value) ? inlined(value, root, within) : value
+}
+
+function targetOf(root: Json, ref: string): Json | undefined {
+  if (ref === '#') return root
+  const [, place, name] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(ref) ?? []
+  const named = place === undefined ? undefined : root[place]
+  const target = isObject(named) && name !== undefined && Object.hasOwn(named, name) ? named[name] : undefined
+  return isObject(target) ? target : undefined
+}
+
+/** One object in place of alternatives at the root: with the properties of all of them, of which those are required that all require. */
+function withoutAlternatives({ oneOf, anyOf, allOf, ...rest }: Json): Json {
+  const parts = [allOf].flat().filter(isObject).map(withoutAlternatives)
+  const choices = [oneOf, anyOf].flatMap((list) =>
+    Array.isArray(list) ? [merged(list.filter(isObject).map(withoutAlternatives), 'one')] : [],
+  )
+  return parts.length + choices.length === 0 ? rest : merged([rest, ...parts, ...choices], 'all')
+}
+
+/** @param which whether an object fits all of the schemas, or one of them */
+function merged(schemas: readonly Json[], which: 'one' | 'all'): Json {
+  const found = new Map<string, unknown[]>()
+  for (const { properties } of schemas) {
+    for (const [name, property] of Object.entries(isObject(properties) ? properties : {})) {
+      found.set(name, [...(found.get(name) ?? []), property])
+    }
+  }
+  const lists = schemas.map(({ required }) => (Array.isArray(required) ? (required as string[]) : []))
+  const names = [...new Set(lists.flat())]
+  const required = which === 'all' ? names : names.filter((name) => lists.every((list) => list.includes(name)))
+  const described = schemas.filter(({ properties }) => isObject(properties))
+  const isClosed =
+    (which === 'one' || described.length === 1) &&
+    described.every(({ additionalProperties }) => additionalProperties === false)
+  const { properties: _properties, required: _required, additionalProperties: _additional, ...said } = schemas[0] ?? {}
+  return {
+    ...(which === 'all' ? said : {}),
+    type: 'object',
+    properties: Object.fromEntries(Array.from(found, ([name, each]) => [name, either(each)])),
+    ...(required.length === 0 ? {} : { required }),
+    ...(isClosed ? { additionalProperties: false } : {}),
+  }
+}
+
+/** What fits one of some schemas: a list of values where all of them are values, such as the names that distinguish alternatives. */
+function either(schemas: readonly unknown[]): unknown {
+  const different = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()]
+  if (different.length === 1) return different[0]
+  const values = different.map(valuesOf)
+  if (values.some((list) => list === undefined)) return { anyOf: different }
+  const type = different.map((schema) => (schema as Json)['type']).find((each) => each !== undefined)
+  return { ...(type === undefined ? {} : { type }), enum: [...new Set(values.flat())] }
+}
+
+function valuesOf(schema: unknown): unknown[] | undefined {
+  if (!isObject(schema)) return undefined
+  if ('const' in schema) return [schema['const']]
+  return Array.isArray(schema['enum']) ? schema['enum'] : undefined
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,106 @@
+// Schemas as models get them: no references, no recursion, no alternatives at the root.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { modelSchema } from '../../src/bus/model-schema.ts'
+import { createEngine, defineAbility, defineExecutor } from '../../src/index.ts'
+
+const of = (schema: z.ZodType) => modelSchema(z.toJSONSchema(schema, { io: 'input' }) as never)
+
+describe('the schema of a tool', () => {
+  it('references are replaced by what they name, and recursion by any value', () => {
+    const point = z.object({ x: z.number() }).meta({ id: 'point' })
+    const tree: z.ZodType = z.object({ name: z.string(), children: z.lazy(() => z.array(tree)) })
+    const schema = of(z.object({ from: point, to: point.describe('The end.'), any: z.json(), tree }))
+    expect(JSON.stringify(schema)).not.toMatch(/\$ref|\$defs/)
+    expect(schema).toMatchObject({
+      properties: {
+        from: { type: 'object', properties: { x: { type: 'number' } } },
+        to: { description: 'The end.', properties: { x: { type: 'number' } } },
+        any: {},
+        tree: { properties: { name: { type: 'string' }, children: { type: 'array', items: {} } } },
+      },
+      required: ['from', 'to', 'any', 'tree'],
+    })
+    expect((schema['properties'] as { any: unknown }).any).toEqual({})
+  })
+
+  it('a property with the name of a keyword, and data that looks like a reference, stay', () => {
+    const schema = modelSchema({
+      type: 'object',
+      properties: { $ref: { type: 'string' }, oneOf: { enum: [{ $ref: '#' }], default: { $ref: '#/$defs/x' } } },
+    })
+    expect(schema).toEqual({
+      type: 'object',
+      properties: { $ref: { type: 'string' }, oneOf: { enum: [{ $ref: '#' }], default: { $ref: '#/$defs/x' } } },
+    })
+  })
+
+  it('alternatives at the root become one object, whose names are a list of values', () => {
+    const shape = z.discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('circle'), radius: z.number() }),
+      z.strictObject({ kind: z.literal('box'), width: z.number(), radius: z.string() }),
+    ])
+    expect(of(shape)).toEqual({
+      type: 'object',
+      properties: {
+        kind: { type: 'string', enum: ['circle', 'box'] },
+        radius: { anyOf: [{ type: 'number' }, { type: 'string' }] },
+        width: { type: 'number' },
+      },
+      required: ['kind', 'radius'],
+      additionalProperties: false,
+    })
+  })
+
+  it('an intersection becomes one object that requires what each part requires', () => {
+    const both = z.intersection(z.object({ a: z.string() }), z.object({ b: z.number().optional(), c: z.string() }))
+    const schema = of(both)
+    expect(schema).toMatchObject({ type: 'object', required: ['a', 'c'] })
+    expect(Object.keys(schema['properties'] as object)).toEqual(['a', 'b', 'c'])
+    expect(schema).not.toHaveProperty('allOf')
+  })
+})
+
+describe('schemas that fit no JSON value', () => {
+  it.each([
+    ['a date', z.object({ at: z.date() }), 'date at at', 'z.coerce.date()'],
+    [
+      'an optional date in a list',
+      z.object({ list: z.array(z.object({ at: z.date().optional() })) }),
+      'date at list.item.at',
+      'z.iso',
+    ],
+    ['a bigint', z.object({ n: z.bigint() }), 'bigint at n', 'z.string()'],
+    ['a map', z.object({ m: z.map(z.string(), z.string()) }), 'map at m', 'z.record()'],
+    ['a set', z.object({ s: z.set(z.string()) }), 'set at s', 'z.array()'],
+    ['alternatives of which none fits', z.object({ v: z.union([z.date(), z.bigint()]) }), 'date at v', 'z.iso'],
+  ])(
+    '%s is refused with its place and what to write instead, for abilities and executors',
+    async (_what, input, place, instead) => {
+      const message = expect.stringMatching(new RegExp(`${place}.*${instead.replace(/[()]/g, '\\$&')}`))
+      const refusal = { code: 'INVALID_INPUT', message }
+      const definition = { id: 'x:f', description: 'x', input, output: z.null(), handle: () => null }
+      expect(() => defineAbility(definition as never)).toThrow(expect.objectContaining(refusal) as never)
+      expect(() => defineExecutor({ input, run: () => null } as never)).toThrow(
+        expect.objectContaining(refusal) as never,
+      )
+      await expect(createEngine({ abilities: [definition] as never })).rejects.toMatchObject(refusal)
+    },
+  )
+
+  it('what is coerced, has a default, is a codec or one of several alternatives is accepted', () => {
+    const codec = z.codec(z.iso.datetime(), z.date(), {
+      decode: (text) => new Date(text),
+      encode: (date) => date.toISOString(),
+    })
+    const input = z.object({
+      coerced: z.coerce.date(),
+      big: z.coerce.bigint(),
+      drawn: z.date().default(() => new Date()),
+      codec,
+      either: z.union([z.date(), z.string()]),
+      prepared: z.preprocess((text) => new Date(String(text)), z.date()),
+    })
+    expect(() => defineExecutor({ input, run: () => null })).not.toThrow()
+  })
+})
