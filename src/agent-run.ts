@@ -30,6 +30,12 @@ export interface ModelFailure {
   againInMs: number | null
 }
 
+/** How many tokens a provider has read of a step, and about how many it was sent. */
+export interface PromptCut {
+  inputTokens: number
+  expectedTokens: number
+}
+
 /** The outcome of an agent's wait. */
 export interface AwaitedTasks {
   tasks: AwaitedTask[]
@@ -76,6 +82,7 @@ export interface AgentRun {
   conversation(): Promise<Conversation>
   append(message: AgentMessage): Promise<void>
   modelFailed(failure: ModelFailure): Promise<void>
+  promptCut(cut: PromptCut): Promise<void>
   /** A step of the model and its storage: an engine that closes waits for it as for a call. */
   hold<T>(work: () => Promise<T>): Promise<T>
   /**

@@ -247,6 +247,7 @@ function facilitiesOf({ core, calls, conversation, waits }: RunParts, toolRun: R
     append: (message) => core.request(() => core.busy(() => conversation.append(message))),
     hold: (work) => calls.drain.hold(work),
     modelFailed: (failure) => core.request(() => core.busy(() => conversation.modelFailed(failure))),
+    promptCut: (cut) => core.request(() => core.busy(() => conversation.promptCut(cut))),
     waitFor: (taskIds, options) => core.request(() => waits.forAgent(taskIds, options, conversation.seenThrough)),
     perform: (name, params, fn, way) => core.request(() => calls.perform(name, params, fn, way)),
   }

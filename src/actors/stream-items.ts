@@ -56,6 +56,7 @@ const conversions: Record<EventType, Convert | null> = {
   'timer.fired': null,
   'run.closed': null,
   'model.failed': null,
+  'model.prompt_cut': null,
   'agent.joined': null,
   'agent.completed': null,
   'objective.updated': null,

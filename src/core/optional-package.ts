@@ -9,7 +9,7 @@ export async function loadOptional<T>(packageName: string, doing: string, load: 
   try {
     return await load()
   } catch (error) {
-    if (!isMissing(error, packageName)) throw error
+    if (!isMissingPackage(error, packageName)) throw error
     throw new ErrandError(
       'NOT_OFFERED',
       `${doing} needs the package ${packageName}, which is not installed. Install it with: npm install ${packageName}`,
@@ -20,7 +20,7 @@ export async function loadOptional<T>(packageName: string, doing: string, load: 
 }
 
 /** True when the package itself or a module of it is missing, and not one of its own dependencies. */
-function isMissing(error: unknown, packageName: string): boolean {
+export function isMissingPackage(error: unknown, packageName: string): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (code !== 'ERR_MODULE_NOT_FOUND' || typeof message !== 'string') return false
   return message.includes(`'${packageName}'`) || message.includes(`'${packageName}/`)

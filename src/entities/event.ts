@@ -28,6 +28,7 @@ export const eventTypes = [
   'call.completed',
   'call.failed',
   'model.failed',
+  'model.prompt_cut',
   'question.asked',
   'message.appended',
   'output.written',

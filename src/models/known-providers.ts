@@ -1,5 +1,8 @@
 // The known model providers: the addresses of their servers, and the environment variables that hold an address or a
 // key. One list, so that every variable read as a key is also withheld from commands.
+import { ErrandError } from '../core/errors.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Addresses of servers with the same address for everyone. Any other name requires `<NAME>_BASE_URL`. */
 export const knownServers: Readonly<Record<string, string>> = {
@@ -37,6 +40,14 @@ const addressSuffix = '_BASE_URL'
 /** The variable with the key of a provider. */
 export function keyVariableOf(provider: string): string {
   return prefixOf(provider) + keySuffix
+}
+
+export function withoutKey(provider: string, variable: string): ErrandError {
+  return new ErrandError(
+    'NO_MODEL',
+    `The provider "${provider}" needs a key: set ${variable}. (For a server that requires no key, any text will do.)`,
+    { provider, variable },
+  )
 }
 
 /** The variable with the address of a provider's server. */

@@ -147,7 +147,8 @@ function judgeKind(error: ProviderError, isReported: boolean): Verdict {
   const quoted = quote(error.message)
   if (/LoadAPIKeyError/.test(error.name)) return { code: 'auth', message: 'its API key is not set.', retry: false }
   if (/JSONParseError|TypeValidationError/.test(error.name)) {
-    return { code: 'protocol', message: 'the stream holds something that is not the protocol.', retry: false }
+    const what = error.misfit === '' ? '' : `: ${clean(error.misfit)}`
+    return { code: 'protocol', message: `the stream holds something that is not the protocol${what}.`, retry: false }
   }
   if (/without a finish reason/i.test(error.message)) {
     return { code: 'protocol', message: 'the stream ended without a finish reason.', retry: true }
@@ -175,7 +176,7 @@ function rateLimited(error: ProviderError, quoted: string): Verdict {
 }
 
 const overflowText =
-  /context[ _-]?(length|window|size)|maximum context|too many tokens|(prompt|input|request|messages?) (is|are|too|exceeds).{0,40}(long|large|token|context)|exceed_context_size/i
+  /context[ _-]?(length|window|size)|token count.{0,30}exceeds|maximum context|too many tokens|(prompt|input|request|messages?) (is|are|too|exceeds).{0,40}(long|large|token|context)|exceed_context_size/i
 
 function isOverflow(error: ProviderError, status: number | undefined): boolean {
   if (/context_length_exceeded|exceed_context_size/.test(error.codes)) return true

@@ -12,8 +12,9 @@ export interface ProviderError {
   codes: string
   status: number | undefined
   headers: Record<string, string>
-  /** Used for recognition only, never shown. */
   body: string
+  /** What did not fit the protocol, as text; empty without it. */
+  misfit: string
   isRetryable: boolean | undefined
   causes: string
 }
@@ -27,18 +28,50 @@ export function rootOf(thrown: unknown): unknown {
 export function readProviderError(thrown: unknown): ProviderError {
   const error = record(thrown)
   const nested = record(record(error['data'])['error'])
+  const body = text(error['responseBody']).slice(0, 10_000)
+  const message = text(thrown) || text(error['message'])
   return {
     name: thrown instanceof Error ? thrown.name : '',
-    message: text(thrown) || text(error['message']),
+    // The words of the status alone say nothing; the body that a package did not understand may.
+    message: statusWords.test(message) && body.trim() !== '' ? `${message}: ${saidIn(body)}` : message,
     codes: [error['code'], error['type'], nested['code'], nested['type']]
       .filter((word) => typeof word === 'string')
       .join(' '),
     status: status(error['statusCode']) ?? status(error['status']),
     headers: lowerCased(error['responseHeaders']),
-    body: text(error['responseBody']).slice(0, 10_000),
+    body,
+    misfit: misfitIn(error),
     isRetryable: typeof error['isRetryable'] === 'boolean' ? error['isRetryable'] : undefined,
     causes: causesOf(error['cause']),
   }
+}
+
+const statusWords =
+  /^(|Bad Request|Unprocessable( Entity| Content)?|Not Found|Method Not Allowed|Payload Too Large|Internal Server Error)$/i
+
+/** The message in a body of JSON, whatever its shape; else the body itself. */
+export function saidIn(body: string): string {
+  try {
+    const [first] = [JSON.parse(body) as unknown].flat()
+    const { error, detail, message } = record(first)
+    const said = [error, record(error)['message'], message, detail].find(
+      (each) => typeof each === 'string' && each !== '',
+    )
+    return typeof said === 'string' ? said : body
+  } catch {
+    return body
+  }
+}
+
+const maxMisfitLength = 200
+
+/** The text that is not JSON, or the value that has another shape, with the first place that does not fit. */
+function misfitIn(error: Record<string, unknown>): string {
+  const { text: given, value, cause } = error
+  const found = typeof given === 'string' ? given : value === undefined ? '' : (JSON.stringify(value) ?? '')
+  const [issue] = [record(cause)['issues'] ?? []].flat()
+  const path = [record(issue)['path'] ?? []].flat().map(String).join('.')
+  return `${found.slice(0, maxMisfitLength).toWellFormed()}${path === '' ? '' : ` (at ${path})`}`
 }
 
 function causesOf(cause: unknown, depth = 0): string {

@@ -26,7 +26,7 @@ export function* explain(tx: Reads, id: string, canRun: CanRun): Op<Why> {
       return {
         ...base,
         reason: 'running',
-        message: `${nameOf(task)} is ${yield* whoWorks(tx, task)}.${yield* familyText(tx, task)}`,
+        message: `${nameOf(task)} is ${yield* whoWorks(tx, task)}.${yield* modelText(tx, task)}${yield* familyText(tx, task)}`,
       }
     case 'group':
       if (task.status !== 'submitted') return yield* explainByHand(tx, task, base)
@@ -95,6 +95,18 @@ function* explainQueue(tx: Reads, task: TaskRecord, canRun: CanRun): Op<Explaine
   if (canRun !== null) return { reason: 'slot', message: 'It is ready and waits for a free slot.' }
   const withModel = task.executor === agentName ? ' that has a model' : ''
   return { reason: 'slot', message: `It is ready and gets the next free slot of a working engine${withModel}.` }
+}
+
+/** How long the model of an agent has been silent, and whether its provider has probably cut what it was sent. */
+function* modelText(tx: Reads, task: TaskRecord): Op<string> {
+  if (task.owner !== null || (yield* tx.message.page(task.id, 0, 1)).rows[0]?.role !== 'system') return ''
+  const [latest] = yield* tx.event.before(Number.MAX_SAFE_INTEGER, 1, task.id)
+  const isAsked = latest !== undefined && (yield* tx.call.open(task.id)).length === 0
+  const silent = isAsked ? ` Its model was asked at ${isoTime(latest.at)} and has not ended its answer.` : ''
+  const [cut] = yield* tx.event.after((yield* tx.event.lastOf(task.id, 'model.prompt_cut')) - 1, 1, task.id)
+  if (cut?.type !== 'model.prompt_cut') return silent
+  const { inputTokens, expectedTokens } = cut.data
+  return `${silent} Its provider reports ${String(inputTokens)} tokens of about ${String(expectedTokens)} that it was sent, so the prompt was probably cut: give the server a larger context, or the agent fewer abilities.`
 }
 
 function* whoWorks(tx: Reads, task: TaskRecord): Op<string> {

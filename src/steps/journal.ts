@@ -1,7 +1,7 @@
 // The journal's steps: each request of a live run is recorded before it takes effect, and its outcome after. Each step checks in its own
 // transaction that the run is still the run of the task: this is the fence.
 
-import type { ModelFailure } from '../agent-run.ts'
+import type { ModelFailure, PromptCut } from '../agent-run.ts'
 import { ErrandError, type StoredError } from '../core/errors.ts'
 import type { CallRecord, CallStatus } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -220,6 +220,14 @@ export function recordModelFailure(ref: RunRef, failure: ModelFailure, ctx: Step
   return step('record model failure', function* (tx) {
     const task = yield* passFence(tx, ref)
     yield* tx.event.append(eventOf(ctx, 'model.failed', task, { ...failure, run: ref.run }))
+  })
+}
+
+/** Records that a provider has probably read only a part of what it was sent. */
+export function recordPromptCut(ref: RunRef, cut: PromptCut, ctx: StepContext): Step<void> {
+  return step('record cut prompt', function* (tx) {
+    const task = yield* passFence(tx, ref)
+    yield* tx.event.append(eventOf(ctx, 'model.prompt_cut', task, { ...cut, run: ref.run }))
   })
 }
 

@@ -77,6 +77,7 @@ function textFor(event: TaskEvent, task: BoardTask | undefined): string | undefi
     case 'call.completed':
     case 'call.failed':
     case 'model.failed':
+    case 'model.prompt_cut':
     case 'question.asked':
     case 'message.appended':
     case 'output.written':

@@ -62,6 +62,10 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
         : []
     case 'model.failed':
       return [modelFailure(event)]
+    case 'model.prompt_cut':
+      return [
+        `its provider read ${textOf(event, 'inputTokens')} tokens of about ${textOf(event, 'expectedTokens')}: the prompt was probably cut`,
+      ]
     case 'call.started':
       return row.agent === true ? [callText(event)] : []
     case 'call.failed':

@@ -1,13 +1,16 @@
 // What `--model` may name, and its errors.
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ErrandError } from '../../src/core/errors.ts'
 import { runModelStep } from '../../src/models/model-step.ts'
+import { namedModel } from '../../src/models/named-model.ts'
 import { chooseModel } from '../../src/surfaces/cli/model-choice.ts'
-import { hello, never } from './chunks.ts'
+import { failureOf, hello, never } from './chunks.ts'
 import { startFakeOpenAi } from './fake-openai-server.ts'
 
 const key = 'sk-secret-0123456789abcdef'
@@ -193,6 +196,72 @@ describe('provider:name as a model name', () => {
       await expect(choose(text, { OPENAI_API_KEY: key })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     },
   )
+
+  it.each([
+    ['anthropic', 'ANTHROPIC_API_KEY', 'anthropic.messages'],
+    ['deepseek', 'DEEPSEEK_API_KEY', 'deepseek.chat'],
+    ['google', 'GOOGLE_API_KEY', 'google.generative-ai'],
+    ['mistral', 'MISTRAL_API_KEY', 'mistral.chat'],
+    ['openai', 'OPENAI_API_KEY', 'openai.responses'],
+    ['xai', 'XAI_API_KEY', 'xai.responses'],
+  ])(
+    'the model %s:name is that of the package of the provider, if it is installed',
+    async (provider, variable, found) => {
+      expect(await choose(`${provider}:x`, { [variable]: key })).toMatchObject({ modelId: 'x', provider: found })
+      await expect(choose(`${provider}:x`)).rejects.toMatchObject({ code: 'NO_MODEL', details: { variable } })
+    },
+  )
+
+  it('a provider whose models need its package says which one to install, and any other package may be named', async () => {
+    for (const [provider, needed] of [
+      ['azure', '@ai-sdk/azure'],
+      ['bedrock', '@ai-sdk/amazon-bedrock'],
+    ] as const) {
+      await expect(choose(`${provider}:x`)).rejects.toMatchObject({
+        code: 'NOT_OFFERED',
+        message: expect.stringContaining(`npm install ${needed}`),
+        details: { package: needed },
+      })
+    }
+    const loaded: string[] = []
+    const createCohere =
+      ({ apiKey }: { apiKey?: string }) =>
+      (modelId: string) => ({
+        specificationVersion: 'v3',
+        provider: `cohere with ${apiKey}`,
+        modelId,
+        doStream: () => Promise.reject(new Error('never')),
+      })
+    const loadPackage = async (name: string) => {
+      loaded.push(name)
+      return { VERSION: '1', createCohere }
+    }
+    expect(await namedModel('cohere:command', { COHERE_API_KEY: key }, { loadPackage })).toMatchObject({
+      modelId: 'command',
+      provider: `cohere with ${key}`,
+    })
+    expect(loaded).toEqual(['@ai-sdk/cohere'])
+    const useless = namedModel('cohere:command', {}, { loadPackage: async () => ({ VERSION: '1' }) })
+    await expect(useless).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  })
+
+  it.each([
+    ['a page', 'text/html', '<html><body>Sign in</body></html>', 'text/html in place of a stream: <html><body>Sign in'],
+    [
+      'an error with status 200',
+      'application/json',
+      '{"error":"Unexpected endpoint"}',
+      'Unexpected endpoint. Check the address',
+    ],
+  ])('a server that answers with %s in place of a stream is quoted', async (_what, type, body, said) => {
+    const server = createServer((_request, response) => response.writeHead(200, { 'content-type': type }).end(body))
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const model = await choose('local:x', { LOCAL_BASE_URL: `http://127.0.0.1:${port}` })
+    const failure = await failureOf(runModelStep(model, hello, never()))
+    expect(failure).toMatchObject({ code: 'protocol', retry: false, message: expect.stringContaining(said) })
+  })
 
   it('the model provider:name names the missing provider package and how to install it', async () => {
     const missing = Object.assign(

@@ -13,6 +13,7 @@ const unrelatedEvents = new Set<string>([
   'message.appended',
   'output.written',
   'model.failed',
+  'model.prompt_cut',
   'task.diverged',
 ])
 

@@ -25,6 +25,7 @@ import {
   readChunk,
 } from '../../models/step-schema.ts'
 import { paramsOf } from './call-arguments.ts'
+import { promptCut, withShorterResults } from './prompt-size.ts'
 import type { Offer, Toolbox } from './toolbox.ts'
 
 export interface StepRequest {
@@ -53,18 +54,27 @@ const maxHeldRestMs = 2_000
 /** One step of the model, after as many tries as the policy allows. */
 export async function takeStep(request: StepRequest): Promise<void> {
   const offer = request.tools.offer()
-  const input = inputOf(request, offer)
+  let input = inputOf(request, offer)
   const { run, agentRun, options, conversation } = request
   const given = { ...defaultRetry, ...agentRun.defaults.modelRetry, ...options.modelRetry } as Partial<RetryPolicy>
   const policy = resolveRetry(given)
   const rest = `model:${run.attempt}:${conversation.steps.length + 1}`
+  let isShortened = false
   for (let tried = 1 + triesBefore(conversation, rest); ; tried++) {
-    const failed = await agentRun.hold(() => tryStep(request, offer, input))
+    const step = input
+    const failed = await agentRun.hold(() => tryStep(request, offer, step))
     if (failed === undefined) return
     // Paused, canceled or timed out: no failure of the model.
     run.signal.throwIfAborted()
     const failure = withoutPartial(failureOf(failed.error))
     const { code, retryAfterMs } = failure
+    const shorter = code === 'context_overflow' && !isShortened ? withShorterResults(input) : undefined
+    if (shorter !== undefined) {
+      isShortened = true
+      input = shorter
+      await agentRun.modelFailed({ try: tried, error: toStoredError(failure), againInMs: 0 })
+      continue
+    }
     const delay = retryDelay(policy, { attempt: tried, code, final: !failure.retry, retryAfterMs }, agentRun.chance())
     await agentRun.modelFailed({ try: tried, error: toStoredError(failure), againInMs: delay ?? null })
     if (delay === undefined) throw failure
@@ -91,6 +101,8 @@ async function tryStep(
     return { error }
   }
   await store(request, offer, messageId, answer)
+  const cut = answer.finish === null ? undefined : promptCut(input, answer.finish.usage)
+  if (cut !== undefined) await request.agentRun.promptCut(cut)
   return undefined
 }
 
