@@ -34,6 +34,7 @@ export const testPrograms = [
   'long/engine/two-containers-process',
   'postgres/life-process',
   'postgres/opening-process',
+  'providers/agent-process',
   'surfaces/mcp/stdio-server',
   'team/mortal-process',
   'team/race-process',

@@ -78,6 +78,17 @@ describe('the scheduler', () => {
     expect((await engine.list({ status: 'completed' })).total).toBe(tasks.length)
   })
 
+  it('S3-039 the engine never runs more tasks at once than maxConcurrent across its executors', async () => {
+    const { executor, seen, order } = recorder()
+    const names = ['a', 'b', 'c', 'd', 'e']
+    const executors = Object.fromEntries(names.map((name) => [name, executor]))
+    const engine = await openEngine({ maxConcurrent: 2, executors })
+    await engine.create(names.map((name) => ({ executor: name, name })) as never)
+    await engine.idle()
+    expect(seen.most).toBe(2)
+    expect(order.toSorted()).toEqual(names)
+  })
+
   it('S3-036 S3-040 S3-062 an engine with one slot runs one task after the other, by priority, then in the order of creation', async () => {
     const { executor, order, seen } = recorder()
     const engine = await openEngine({ maxConcurrent: 1, executors: { work: executor }, autoStart: false })

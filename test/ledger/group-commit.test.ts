@@ -1,6 +1,7 @@
 // Group commit without a database: which steps share a group, the outcome that each caller receives, and the retries of a busy ledger.
 import { expect, it, onTestFinished } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
+import type { TaskEvent } from '../../src/entities/event.ts'
 import {
   CommitFailed,
   GroupCommit,
@@ -8,7 +9,8 @@ import {
   LedgerObservers,
   type QueuedStep,
 } from '../../src/ledger/group-commit.ts'
-import { openLedger, SimulatedClock } from '../../src/testing/index.ts'
+import type { Step } from '../../src/ledger/ledger.ts'
+import { eventRow, openLedger, SimulatedClock, taskRow } from '../../src/testing/index.ts'
 
 /** `run` replaces the database: it receives the names of the steps of a group, may return those that it has run, by default all, and may throw. */
 function setup(run: (names: string[], time: number) => unknown = () => undefined) {
@@ -122,6 +124,30 @@ it('GroupCommit retries a busy ledger after growing delays with jitter, of at mo
   expect(delays).toEqual([4, 8, 16, 32, 50, 50])
   expect(groups.slice(0, 7)).toEqual(Array.from({ length: 7 }, () => ['a']))
   expect(groups[7]).toEqual(['b'])
+})
+
+it('events of a step that is refused after its group was rolled back are not published', async () => {
+  const ledger = await openLedger(':memory:')
+  onTestFinished(() => ledger.close())
+  const published: string[] = []
+  const committed = (events: readonly TaskEvent[]) => void published.push(...events.map(({ taskId }) => taskId))
+  ledger.observe({ committed, changed() {}, failed() {} }, { watchOthers: false })
+  const add = (taskId: string, isRefused: boolean): Step<void> => ({
+    name: taskId,
+    *decide(tx) {
+      yield* tx.task.insert(taskRow({ id: taskId }))
+      yield* tx.event.append(eventRow({ taskId }))
+      // The database refuses it, so the whole group is repeated.
+      if (isRefused) yield* tx.task.insert(taskRow({ id: taskId }))
+    },
+  })
+  const outcomes = await Promise.allSettled([
+    ledger.step(add('a', false)),
+    ledger.step(add('b', true)),
+    ledger.step(add('c', false)),
+  ])
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(published).toEqual(['a', 'c'])
 })
 
 it('GroupCommit refuses a step with LEDGER_BUSY after ten seconds, and waits as long for the next step', async () => {
