@@ -22,7 +22,7 @@ it.each(Object.entries(beginnings))(
     const place = createPlace()
     const inner = await openLedger(place.ledger)
     const instances: string[] = []
-    // The first engine does not hear of the changes of others.
+    // The first engine is not notified of the changes of others.
     const ledger = delegateLedger(inner, {
       async register(id) {
         instances.push(id)
