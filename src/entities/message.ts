@@ -51,6 +51,14 @@ export interface ModelStep {
   attempt: number
 }
 
+/** The text of a model's reasoning; undefined if there is none, or if the provider keeps it to itself. */
+export function reasoningIn(step: Pick<ModelStep, 'parts'> | null): string | undefined {
+  const texts = (step?.parts ?? []).flatMap((part) =>
+    part.type === 'reasoning' && part.text !== '' ? [part.text] : [],
+  )
+  return texts.length === 0 ? undefined : texts.join('\n\n')
+}
+
 /**
  * When an agent reads a message from outside: `abort` pauses the task at once; `steer` before its next step; `followup` only when it
  * would otherwise end. In this order, each kind in the order of arrival (conformance S3-112).

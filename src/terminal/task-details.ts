@@ -5,7 +5,7 @@ import { formatDuration } from '../core/duration.ts'
 import type { StoredCause, StoredError } from '../core/errors.ts'
 import type { Engine } from '../engine-api.ts'
 import type { Call } from '../entities/call.ts'
-import type { Message } from '../entities/message.ts'
+import { type Message, reasoningIn } from '../entities/message.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { Task } from '../entities/task.ts'
 import { shellCommand } from './shell-quote.ts'
@@ -183,7 +183,9 @@ function messageLines({ role, content, step }: Message): string[] {
   const text = abridged(content)
   const calls = (step?.calls ?? []).map(({ ability }) => `calls ${cleanLine(ability)}`)
   const lines = text === '' ? [] : cleanText(text).split('\n')
-  const [first = '', ...rest] = [...lines, ...calls]
+  const { length = 0 } = reasoningIn(step) ?? {}
+  const thought = length === 0 ? [] : [`(${length} characters of reasoning; --json has them)`]
+  const [first = '', ...rest] = [...thought, ...lines, ...calls]
   return [`${role}: ${first}`, ...rest.map((line) => `  ${line}`)]
 }
 

@@ -62,6 +62,8 @@ export interface Message {
   timestamp: number
   /** For people only; no model reads it. */
   announcement: boolean
+  /** What the model thought before this message. */
+  reasoning?: string
 }
 
 export interface EventPage {

@@ -77,7 +77,7 @@ function LineOf({ line }: { line: Line }) {
       </div>
     )
   }
-  const { role, content, timestamp, announcement } = line.message
+  const { role, content, timestamp, announcement, reasoning } = line.message
   if (announcement) {
     return (
       <div class="said announcement">
@@ -90,6 +90,12 @@ function LineOf({ line }: { line: Line }) {
       <div class="who-says">
         {role} <time dateTime={new Date(timestamp).toISOString()}>{clockTime(timestamp)}</time>
       </div>
+      {reasoning === undefined ? null : (
+        <details class="reasoning">
+          <summary>Reasoning</summary>
+          <Markdown text={reasoning} label="reasoning" limit={2_000} />
+        </details>
+      )}
       <MessageText role={role} content={content} />
     </div>
   )

@@ -1,7 +1,9 @@
 // task:messages: the conversation of a task, oldest first, page by page.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { defined } from '../../core/defined.ts'
 import { once } from '../../core/once.ts'
+import { reasoningIn } from '../../entities/message.ts'
 import { loadTask } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { requireOwn } from '../own-tasks.ts'
@@ -22,7 +24,11 @@ const taskMessagesInput = once(() =>
 
 const taskMessagesOutput = once(() =>
   z.object({
-    messages: z.array(ledgerMessageSchema()),
+    messages: z.array(
+      ledgerMessageSchema().extend({
+        reasoning: z.string().optional().describe('What the model thought before this message, for people.'),
+      }),
+    ),
     next: z.number().describe('Position of the last returned message; `after` if there is none.'),
   }),
 )
@@ -41,7 +47,12 @@ export function taskMessages(host: AbilityHost) {
         yield* requireOwn(tx, caller, [taskId])
         yield* loadTask(tx, taskId)
         const { rows } = yield* tx.message.page(taskId, after, limit)
-        return { messages: rows.map(toLedgerMessage), next: rows.at(-1)?.n ?? after }
+        // Models read messages as they were written for them.
+        const messages = rows.map((row) => ({
+          ...toLedgerMessage(row),
+          ...defined({ reasoning: caller.surface === 'model' ? undefined : reasoningIn(row.step) }),
+        }))
+        return { messages, next: rows.at(-1)?.n ?? after }
       }),
   })
 }

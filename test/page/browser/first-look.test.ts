@@ -52,3 +52,14 @@ it('a person answers a question on the page, in which axe finds no fault but one
     .click()
   await page.getByRole('row').filter({ hasText: 'Seen by all' }).locator('.state-completed').waitFor()
 })
+
+it('a person unfolds on the page what a model thought before its answer', async () => {
+  await server.create({ name: 'Thought about', goal: 'Look at it' })
+  const page = await signedIn()
+  await page.getByRole('link', { name: 'Thought about' }).first().click()
+  await page.getByText('I looked at it, and it is done.').first().waitFor()
+  const thought = page.getByText('It looks fine.')
+  expect(await thought.isVisible()).toBe(false)
+  await page.getByText('Reasoning').click()
+  await thought.waitFor()
+})

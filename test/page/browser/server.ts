@@ -87,7 +87,7 @@ const failsOnce = defineExecutor({
 const engine = await createEngine({
   ledger,
   executors: { count, asks, confirms, named, inquires, greet, rests, fails, failsOnce, writes },
-  model: createScriptedModel(() => ({ text: 'I looked at it, and it is done.' })),
+  model: createScriptedModel(() => ({ reasoning: 'It looks fine.', text: 'I looked at it, and it is done.' })),
   maxConcurrent: 8,
 })
 const principals = new Map<string | null, Principal>([
