@@ -1,6 +1,7 @@
 // The main entry point of the package: the engine, executors, errors, and their types.
 export type { EngineAbilityTypes } from './abilities/engine-ability-types.ts'
 export { fileAbilities } from './abilities/fs/file-abilities.ts'
+export { type McpClientLike, type McpTools, type McpToolsOptions, mcpTools } from './abilities/mcp/mcp-tools.ts'
 export { type CommandAbilityOptions, commandAbilities } from './abilities/shell/command-abilities.ts'
 export {
   type AnyExecutor,

@@ -60,11 +60,18 @@ function resultOf({ asked, entry }: TakenStep['calls'][number]): ChatMessage {
   return { role: 'tool', tool_call_id: asked.id, name: asked.tool, content: resultText(entry) }
 }
 
+/** Images and other media in a result of an MCP server are of no use to a model as text: it reads their type and size. */
+function withoutMedia(this: unknown, key: string, value: unknown): unknown {
+  const { mimeType } = this as { mimeType?: unknown }
+  const isMedia = typeof mimeType === 'string' && (key === 'data' || key === 'blob') && typeof value === 'string'
+  return isMedia ? `(${Math.floor((value.length * 3) / 4)} bytes of ${mimeType}, left out)` : value
+}
+
 /** The result of a call as text for the model (conformance S1-011). */
 function resultText(entry: CallRecord | undefined): string {
   if (entry?.status === 'completed' && entry.resultLost !== null)
     return `Error: the call was made, but its result could not be recorded: ${entry.resultLost}. Do not repeat it unless that does no harm.`
   if (entry?.status === 'completed')
-    return typeof entry.result === 'string' ? entry.result : JSON.stringify(entry.result)
+    return typeof entry.result === 'string' ? entry.result : JSON.stringify(entry.result, withoutMedia)
   return `Error: ${entry?.error?.message ?? 'the call has no result'}`
 }
