@@ -61,9 +61,9 @@ function link(target: string, place: string): void {
   symlinkSync(target, place)
 }
 
-/** The names of the packages that a program imports. */
+/** The names of the packages that a program imports, or whose files it starts. */
 export function packagesOf(program: string): Set<string> {
-  const specifiers = Array.from(program.matchAll(/\bfrom '([^']+)'/g), ([, specifier = '']) => specifier)
+  const specifiers = Array.from(program.matchAll(/\b(?:from |resolve\()'([^']+)'/g), ([, specifier = '']) => specifier)
   const names = specifiers.map((specifier) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? '')
   return new Set(names.filter((name) => existsSync(join(root, 'node_modules', name))))
 }
