@@ -15,6 +15,7 @@ export const programsFolder = join(root, 'node_modules/.cache/test-programs')
 export const testPrograms = [
   'agent/background-process',
   'agent/kill-process',
+  'agent/mcp-process',
   'agent/team-kill-process',
   'ai/chat-process',
   'board/board-worker',
