@@ -8,6 +8,7 @@ import { parseArguments } from '../../terminal/arguments.ts'
 import { exitCodeOf, exitCodes } from '../../terminal/exit-code.ts'
 import { type CommandIo, note, noteRefusal, print } from '../../terminal/io.ts'
 import { wrapIndented } from '../../terminal/terminal-text.ts'
+import { endAll } from './at-end.ts'
 import { helpFor, overview } from './help.ts'
 import type { Verb, VerbTable } from './verb.ts'
 import { verbs } from './verbs.ts'
@@ -63,7 +64,11 @@ async function run(verb: Verb, args: string[], io: CommandIo): Promise<number> {
     printHelp(io, helpFor(verb))
     return exitCodes.done
   }
-  return (await verb.run(io, parsed, verbs)) ?? exitCodes.done
+  try {
+    return (await verb.run(io, parsed, verbs)) ?? exitCodes.done
+  } finally {
+    await endAll(io)
+  }
 }
 
 /** At a terminal, long lines break between words. */

@@ -1,15 +1,16 @@
-// The options of the verbs that run agents (run, ask, chat, …): --model, --files, --max-iterations. A model is resolved when it is
+// The options of the verbs that run agents (run, ask, chat, …): --model, --files, --mcp, --max-iterations. A model is resolved when it is
 // first used, or earlier, so that a missing key is reported before anything is created.
 import { resolve } from 'node:path'
 import { ErrandError } from '../../core/errors.ts'
 import type { EngineOptions } from '../../engine-api.ts'
 import type { LanguageModelLike } from '../../models/language-model.ts'
 import type { Plan } from '../../plans/plan.ts'
-import { type FlagsOf, misuse, texts, wholeNumber } from '../../terminal/arguments.ts'
+import { type FlagsOf, lists, misuse, texts, wholeNumber } from '../../terminal/arguments.ts'
 import { type CommandIo, note } from '../../terminal/io.ts'
+import { mcpAbilities, mcpHelp } from './mcp-servers.ts'
 import { chooseModel } from './model-choice.ts'
 
-export const agentOptions = texts('model', 'files', 'max-iterations')
+export const agentOptions = { ...texts('model', 'files', 'max-iterations'), ...lists('mcp') }
 
 export type AgentFlags = FlagsOf<typeof agentOptions>
 
@@ -18,6 +19,7 @@ export const agentOptionsHelp = [
   '  --model SPEC   the model of agents: openai:gpt-5-mini (with OPENAI_API_KEY), ollama:llama3.2 (a local server),',
   '                 NAME:model with NAME_BASE_URL, or script:FILE, which plays a prepared script; default: ERRAND_MODEL',
   '  --files DIR    lets agents list, read and search the text files in this folder, except hidden ones',
+  mcpHelp,
   '  --max-iterations N  the maximum of model steps in one attempt of a task; default 10',
 ].join('\n')
 
@@ -45,7 +47,9 @@ export async function agentsFor(
   const files = flags.files === undefined ? ofPlan.files : resolve(io.cwd, flags.files)
   const steps = flags['max-iterations']
   const maxIterations = steps === undefined ? ofPlan.maxIterations : wholeNumber('max-iterations', steps, 1)
-  const abilities = files === undefined ? undefined : (await import('../../index.ts')).fileAbilities(files)
+  const servers = flags.mcp === undefined ? [] : await mcpAbilities(io, flags.mcp)
+  const ofFiles = files === undefined ? [] : (await import('../../index.ts')).fileAbilities(files)
+  const abilities = [...ofFiles, ...servers]
   if (defaultModel === undefined && named.models.length === 0) return { abilities, maxIterations }
   const chosen = new Map<string, Promise<LanguageModelLike>>()
   const resolveModel = (id: string): Promise<LanguageModelLike> => {

@@ -1,4 +1,6 @@
 // `errand ask` end to end: a goal, a model, the answer on stdout and everything else on stderr.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { type FakeTurn, startFakeOpenAi } from '../../models/fake-openai-server.ts'
 import { call, keyboard } from './agent-workplace.ts'
@@ -226,4 +228,37 @@ it('errand ask takes the model from the environment', async () => {
   place.write('s.yaml', '- text: hello')
   const env = { ERRAND_MODEL: 'script:s.yaml' }
   expect(await call(place, ['ask', 'x'], { env }).ended).toMatchObject({ code: 0, out: 'hello\n' })
+})
+
+it('errand ask offers the tools of the MCP servers that --mcp names, and the process ends with them', async () => {
+  await using place = new Workplace()
+  place.write('note.txt', 'The tide is high.')
+  const program = join(
+    import.meta.dirname,
+    '../../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js',
+  )
+  const command = `"${process.execPath}" "${program}" .`
+  const path = join(place.folder, 'note.txt')
+  place.write(
+    'script.json',
+    JSON.stringify([{ tools: [{ name: 'files_read_text_file', input: { path } }] }, { text: 'Read.' }]),
+  )
+  const asked = place.start('ask', 'Read the note', '--model', 'script:script.json', '--mcp', `files=${command}`)
+  const { code, err } = await asked.ended
+  expect(code).toBe(0)
+  expect(err).toContain('· calls files:read_text_file')
+  const { out } = await place.errand('show', '#1', '--json')
+  expect(JSON.parse(out).calls).toMatchObject([{ status: 'completed', result: { content: 'The tide is high.' } }])
+})
+
+it.each([
+  [['--mcp', 'exit 3'], /The MCP server "exit 3" does not answer/],
+  [['--mcp', ' '], /--mcp is empty/],
+  [['--mcp', 'a=x', '--mcp', 'a=y'], /Two MCP servers have the name "a"/],
+])('errand ask with %j is refused, and nothing is created', async (flags, message) => {
+  await using place = new Workplace()
+  place.write('script.yaml', '- text: Never\n')
+  const { code, err } = await place.errand('ask', 'Anything', '--model', 'script:script.yaml', ...flags)
+  expect([code, err]).toEqual([2, expect.stringMatching(message)])
+  expect(existsSync(join(place.folder, 'ledger.db'))).toBe(false)
 })

@@ -29,7 +29,8 @@ import { defineVerb } from '../verb.ts'
 const options = { ...agentOptions, ...texts('system', 'allow', 'key') }
 
 export const ask = defineVerb({
-  usage: 'ask [GOAL] --model SPEC [--system TEXT] [--allow LIST] [--files DIR] [--max-iterations N] [--key K]',
+  usage:
+    'ask [GOAL] --model SPEC [--system TEXT] [--allow LIST] [--files DIR] [--mcp COMMAND]… [--max-iterations N] [--key K]',
   help: [
     'Gives an agent a goal and runs it here. Streams its text to stdout, and its calls to stderr. Without GOAL, reads it from stdin.',
     'The agent can create subtasks, wait for them, and ask you. Answer questions at the terminal; without one the exit code is 3 and "errand answer" answers.',

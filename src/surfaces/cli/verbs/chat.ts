@@ -14,7 +14,7 @@ import { openEngine } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 
 export const chat = defineVerb({
-  usage: 'chat --model SPEC [--no-intent] [--files DIR] [--max-iterations N]',
+  usage: 'chat --model SPEC [--no-intent] [--files DIR] [--mcp COMMAND]… [--max-iterations N]',
   help: [
     'Reads lines. Each is a request about tasks (list, pause, cancel, …), a message for a task, or the goal of a new task; "@task-… text" names the task.',
     'At a terminal you can type while answers arrive. Each line of a pipe waits for the answer to the line before.',

@@ -27,7 +27,7 @@ const options = {
 } as const
 
 export const repl = defineVerb({
-  usage: 'repl [--work] [--inherit-env] [--quiet] [-e LINE]… [--file F] [--model SPEC] [--files DIR]',
+  usage: 'repl [--work] [--inherit-env] [--quiet] [-e LINE]… [--file F] [--model SPEC] [--files DIR] [--mcp COMMAND]…',
   help: [
     'An interactive session with the ledger. "@TASK text" sends a message to a task and follows it to its answer, "/help" lists the',
     'commands, and everything else is JavaScript with `await`: engine, bus, abilities, tasks. TAB completes; Ctrl-C interrupts; Ctrl-D ends.',
@@ -72,7 +72,7 @@ async function givenScript(io: CommandIo, flags: ReplFlags): Promise<string | un
 
 /** With --work the options of `errand run`; otherwise the engine runs no tasks. */
 async function engineOptions(io: CommandIo, flags: ReplFlags): Promise<EngineOptions> {
-  const idle = (['model', 'files', 'max-iterations', 'concurrency', 'inherit-env'] as const).find(
+  const idle = (['model', 'files', 'mcp', 'max-iterations', 'concurrency', 'inherit-env'] as const).find(
     (flag) => flags[flag] !== undefined,
   )
   if (!flags.work && idle !== undefined) throw misuse(`--${idle} needs --work.`)

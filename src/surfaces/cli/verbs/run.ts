@@ -49,7 +49,7 @@ const defaultAfterMs = 30_000
 
 export const run = defineVerb({
   usage:
-    'run PLAN [TARGET…] [--concurrency N] [--redo NAME]… [--again | --key K] [--dry-run] [--model SPEC] [--files DIR]',
+    'run PLAN [TARGET…] [--concurrency N] [--redo NAME]… [--again | --key K] [--dry-run] [--model SPEC] [--files DIR] [--mcp COMMAND]…',
   help: [
     'Runs a plan (YAML or JSON) to its end, or continues it. With targets, runs only these tasks and the tasks that they depend on.',
     'When a plan runs again, completed and canceled tasks stay as they are. Failed tasks are tried again, as the plan defines them now.',

@@ -28,7 +28,7 @@ const options = {
 
 export const serve = defineVerb({
   usage:
-    'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--inherit-env] [--plans DIR] [--model SPEC] [--files DIR]',
+    'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--inherit-env] [--plans DIR] [--model SPEC] [--files DIR] [--mcp COMMAND]…',
   help: [
     'Serves the ledger over HTTP, with a page at / to watch and control it, until Ctrl-C. Also runs the tasks of the ledger: commands, questions and, with --model, agents. After a restart, it continues them.',
     'The token permits everything, including running commands. The page /docs describes the routes.',
