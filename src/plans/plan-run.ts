@@ -77,7 +77,11 @@ async function openPlan(source: unknown, folder: string, executors: PlanHost['ex
 }
 
 /** Keys at the top of a plan that are options of the engine that runs it. */
-const engineOptions = { files: '`abilities: fileAbilities(folder)`', maxIterations: '`maxIterations`' }
+const engineOptions = {
+  files: '`abilities: fileAbilities(folder)`',
+  mcp: '`abilities` of `mcpTools`',
+  maxIterations: '`maxIterations`',
+}
 
 function realFolder(folder: string): string {
   try {

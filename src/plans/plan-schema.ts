@@ -150,6 +150,8 @@ export const planSchema = z.strictObject({
   model: model.optional(),
   /** The folder that its agents may read. */
   files: text.optional(),
+  /** Commands of MCP servers, whose tools its agents may call: `COMMAND`, or `NAME=COMMAND`. */
+  mcp: z.union([text.transform((command) => [command]), z.array(text).min(1)]).optional(),
   /** Steps that an agent may take in one attempt. */
   maxIterations: z
     .int('expected a number of steps')

@@ -1,4 +1,4 @@
-// `--mcp COMMAND`: the tools of MCP servers for agents. Each server is a command that the user names, and runs as long as the command line.
+// `--mcp COMMAND`, and `mcp` in a plan: the tools of MCP servers for agents. Each server is a command that the user names, and runs as long as the command line.
 import type { Ability } from '../../bus/ability.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { loadOptional } from '../../core/optional-package.ts'
@@ -19,12 +19,12 @@ export const mcpHelp = [
  * Starts the servers, and resolves to abilities for their tools.
  * @throws ErrandError NOT_OFFERED without the client's package; INVALID_INPUT for a server that does not start
  */
-export async function mcpAbilities(io: CommandIo, commands: readonly string[]): Promise<Ability[]> {
+export async function mcpAbilities(io: CommandIo, commands: readonly string[], cwd: string): Promise<Ability[]> {
   const named = commands.map(nameOf)
   const twice = named.find(({ module }, at) => named.findIndex((other) => other.module === module) !== at)
   if (twice !== undefined)
     throw misuse(`Two MCP servers have the name "${twice.module}". Name one: --mcp other='${twice.command}'.`)
-  return (await Promise.all(named.map((server) => connected(io, server)))).flat()
+  return (await Promise.all(named.map((server) => connected(io, server, cwd)))).flat()
 }
 
 interface NamedServer {
@@ -39,7 +39,7 @@ function nameOf(given: string): NamedServer {
   return { module, command }
 }
 
-async function connected(io: CommandIo, { module, command }: NamedServer): Promise<Ability[]> {
+async function connected(io: CommandIo, { module, command }: NamedServer, cwd: string): Promise<Ability[]> {
   const [{ Client }, { StdioClientTransport }, { mcpTools }] = await Promise.all([
     loadOptional(packageName, '--mcp', () => import('@modelcontextprotocol/client')),
     loadOptional(packageName, '--mcp', () => import('@modelcontextprotocol/client/stdio')),
@@ -50,7 +50,7 @@ async function connected(io: CommandIo, { module, command }: NamedServer): Promi
   try {
     // The server gets few variables of this process, and none of its keys.
     await client.connect(
-      new StdioClientTransport({ command: 'sh', args: ['-c', `exec ${command}`], cwd: io.cwd, stderr: 'ignore' }),
+      new StdioClientTransport({ command: 'sh', args: ['-c', `exec ${command}`], cwd, stderr: 'ignore' }),
     )
     return (await mcpTools(client, { module })).abilities
   } catch (error) {

@@ -29,7 +29,7 @@ export interface AgentsOptions {
   /** Models that a plan file names, and the folder of their scripts. */
   named?: { models: readonly string[]; folder: string }
   /** Defaults of the plan file for flags that are not given. */
-  ofPlan?: Pick<Plan, 'files' | 'maxIterations'>
+  ofPlan?: Partial<Pick<Plan, 'files' | 'folder' | 'maxIterations' | 'mcp'>>
   /** Receives notes for the user about the choice of a model. Default: a line on stderr. */
   note?: (text: string) => void
 }
@@ -47,7 +47,11 @@ export async function agentsFor(
   const files = flags.files === undefined ? ofPlan.files : resolve(io.cwd, flags.files)
   const steps = flags['max-iterations']
   const maxIterations = steps === undefined ? ofPlan.maxIterations : wholeNumber('max-iterations', steps, 1)
-  const servers = flags.mcp === undefined ? [] : await mcpAbilities(io, flags.mcp)
+  // The commands of a plan start in its folder.
+  const servers =
+    flags.mcp === undefined
+      ? await mcpAbilities(io, ofPlan.mcp ?? [], ofPlan.folder ?? io.cwd)
+      : await mcpAbilities(io, flags.mcp, io.cwd)
   const ofFiles = files === undefined ? [] : (await import('../../index.ts')).fileAbilities(files)
   const abilities = [...ofFiles, ...servers]
   if (defaultModel === undefined && named.models.length === 0) return { abilities, maxIterations }

@@ -1,4 +1,5 @@
 // `errand run` end to end: a process, a plan, a ledger.
+import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { systemProcessTable } from '../../../src/executors/process-table.ts'
 import { Workplace } from './workplace.ts'
@@ -383,4 +384,27 @@ it('errand run removes escape sequences from the output of tasks', async () => {
   expect(shown.code).toBe(1)
   expect(shown.out).toMatch(/^a \| red$/m)
   expect(`${shown.out}${shown.err}${listed.out}`).not.toContain('\u001b')
+})
+
+it('errand run offers the agents of a plan the tools of the MCP servers that it names', async () => {
+  await using place = new Workplace()
+  const program = join(
+    import.meta.dirname,
+    '../../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js',
+  )
+  place.write('note.txt', 'The tide is high.')
+  place.write(
+    'script.json',
+    JSON.stringify([
+      { tools: [{ name: 'files_read_text_file', input: { path: join(place.folder, 'note.txt') } }] },
+      { text: 'Read.' },
+    ]),
+  )
+  const mcp = `files="${process.execPath}" "${program}" .`
+  place.write(
+    'plan.yaml',
+    JSON.stringify({ model: 'script:script.json', mcp, tasks: { a: { goal: 'Read the note' } } }),
+  )
+  expect((await place.errand('run', 'plan.yaml')).code).toBe(0)
+  expect((await place.task('a')).result).toBe('Read.')
 })
