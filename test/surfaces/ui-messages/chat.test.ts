@@ -282,6 +282,7 @@ describe('The routes of a chat', () => {
   it.each([
     ['no user', 401, { 'content-type': 'application/json' }, user([{ type: 'text', text: 'x' }])],
     ['a form', 415, { 'x-user': 'ann', 'content-type': 'text/plain' }, user([{ type: 'text', text: 'x' }])],
+    ['a compressed body', 415, { ...json, 'content-encoding': 'gzip' }, user([{ type: 'text', text: 'x' }])],
     ['no message', 400, json, { id: 'c1', messages: [] }],
     ['no chat', 400, json, { messages: user([]).messages }],
     ['no text', 400, json, user([])],
