@@ -50,6 +50,7 @@ export class Answers {
 
   withdraw(id: RequestId): void {
     this.#open.get(id)?.lose('The client has withdrawn this request.')
+    this.#open.delete(id)
   }
 
   sent(id: RequestId): void {
