@@ -39,7 +39,6 @@ export type { Mail } from './board/team/mail.ts'
 export type { AwaitedWork } from './board/team/wait-for-work.ts'
 export {
   type Ability,
-  type AbilityContext,
   type AbilityDefinition,
   type AbilityMeta,
   defineAbility,
@@ -47,6 +46,7 @@ export {
   type ResultAbilityDefinition,
   type StreamAbilityDefinition,
 } from './bus/ability.ts'
+export type { AbilityContext } from './bus/ability-context.ts'
 export type { AbilityTypes } from './bus/ability-types.ts'
 export { type Bus, type BusOptions, createBus, type InvokeOptions as BusInvokeOptions } from './bus/bus.ts'
 export type { CallLogEntry, LogOptions } from './bus/call-log.ts'

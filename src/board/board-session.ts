@@ -124,9 +124,17 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
       const { abilities: _offered, ...own } = caller
       const filled = await withDefaults(abilityId, input, own)
       try {
-        const result: unknown = await bus.call(abilityId as string, filled, invocation)
         const named = (filled as { board?: unknown } | null)?.board
-        claims.track(result, typeof named === 'string' ? named : board, own)
+        const on = typeof named === 'string' ? named : board
+        const { onUndelivered } = invoke
+        // A claim that is given back is not renewed any more.
+        const tracked = (giveBack: () => Promise<unknown>) =>
+          onUndelivered?.(async () => claims.track(await giveBack(), on, own))
+        const result: unknown = await bus.call(abilityId as string, filled, {
+          ...invocation,
+          ...(onUndelivered === undefined ? {} : { onUndelivered: tracked }),
+        })
+        claims.track(result, on, own)
         return result
       } catch (error) {
         // The error has reported that the claim ended; later calls are judged without it.

@@ -1,5 +1,6 @@
 // What an owner does with its task on the board: complete, release, heartbeat. And deleting a task.
 
+import { readForProgram } from '../bus/reader.ts'
 import { ErrandError } from '../core/errors.ts'
 import { type BoardRef, type BoardTask, boardStatusOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -14,6 +15,7 @@ import { saveBoardFields } from './board-fields.ts'
 import type { BoardHost, BoardTarget } from './board-host.ts'
 import type { Writer } from './board-patch.ts'
 import { viewTask } from './board-view.ts'
+import type { Claimant } from './claim-task.ts'
 import { withNumbers } from './ids-as-numbers.ts'
 import { requireAssignee, returnToPending } from './move-to-status.ts'
 import { changeBoard } from './numbering.ts'
@@ -65,6 +67,18 @@ export function releaseOnBoard(
     const { task, entry } = yield* findOnBoard(tx, target, found.task.id)
     return yield* viewTask(tx, target.board, task, entry)
   })
+}
+
+/** Releases a claim of which its owner does not know: for the program, because reads of a request end with it. */
+export async function giveBackClaim(
+  host: BoardHost,
+  target: BoardTarget,
+  { taskId, fence }: BoardTask,
+  { as, source }: Pick<Claimant, 'as' | 'source'>,
+  reason: string,
+): Promise<{ task: BoardTask }> {
+  const writer = { as, fence, source }
+  return { task: await readForProgram(() => releaseOnBoard(host, target, taskId, reason, writer)) }
 }
 
 /** A resting task (a paused one, say) loses its owner and keeps its state: its pause is independent of the claim. */

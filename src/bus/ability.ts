@@ -1,6 +1,6 @@
 // An ability: an id, a description, two schemas and a handler, defined once and offered on every surface.
 import { z } from 'zod'
-import { type AnyExecutor, executorOptionsSchema, isExecutor, type Run } from '../api/executor.ts'
+import { type AnyExecutor, executorOptionsSchema, isExecutor } from '../api/executor.ts'
 import type { Duration } from '../core/duration.ts'
 import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
@@ -8,7 +8,8 @@ import { functionOf, isAsyncSchema, issuesIn, issueText, parse, safeParse } from
 import { abilityIdSchema } from '../entities/ability-pattern.ts'
 import type { CreationSize } from '../entities/creation-bounds.ts'
 import type { OnInterrupt, RetryOptions, RetryPolicy } from '../entities/task-fields.ts'
-import { type Access, accessClasses, type Caller } from './caller.ts'
+import type { AbilityContext } from './ability-context.ts'
+import { type Access, accessClasses } from './caller.ts'
 import { refuseHostileData } from './input-guard.ts'
 import {
   type AbilitySchema,
@@ -19,21 +20,6 @@ import {
   type SchemaPair,
   schemaPair,
 } from './json-schema.ts'
-
-/** The second argument of a handler. */
-export interface AbilityContext {
-  /** Aborts when the caller abandons the call. */
-  signal: AbortSignal
-  caller: Caller
-  /** Only when a run calls: through `run.invoke`, or for its model. `ask`, `wait` and `sleep` are refused inside a call. */
-  run?: Run
-  /** Id of the journaled call, where there is one: pass it to external services as the idempotency key. */
-  callId?: string
-  /** The same for every repetition of that call, after a crash or in another attempt: use it to create something only once. */
-  identity?: string
-  /** Stores details with that call, for the recovery after a crash; resolves when they are durable. */
-  note?(details: unknown): Promise<void>
-}
 
 interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema, Id extends string> {
   /** `module:name` or `module:sub:name`: two to four parts of letters, digits, `_` and `-`, at most 100 characters. */

@@ -9,7 +9,8 @@ import { once } from '../core/once.ts'
 import { clockSchema, functionOf, parse, requireFunction, requireText } from '../core/parse.ts'
 import { messageOf } from '../core/stored-error.ts'
 import { dependenciesPerTask } from '../entities/creation-bounds.ts'
-import { type Ability, type AbilityContext, type AbilityDefinition, defineAbility, isAbility } from './ability.ts'
+import { type Ability, type AbilityDefinition, defineAbility, isAbility } from './ability.ts'
+import type { AbilityContext } from './ability-context.ts'
 import { abilityError, abortedError, noteCalled, notFound, shownId, typeMismatch } from './ability-error.ts'
 import type { AbilityTypes, ChunkOfAbility, InputOfAbility, OutputOfAbility } from './ability-types.ts'
 import { type CallListener, CallLog, type CallLogEntry, type LogOptions } from './call-log.ts'
@@ -25,7 +26,7 @@ import { readFor } from './reader.ts'
 import { type ToolTable, toolTable } from './tool-names.ts'
 
 /** Options of an invocation. The run and the journaled call are passed to the handler in its context. */
-export interface InvokeOptions extends Pick<AbilityContext, 'run' | 'callId' | 'identity' | 'note'> {
+export interface InvokeOptions extends Pick<AbilityContext, 'run' | 'callId' | 'identity' | 'note' | 'onUndelivered'> {
   /** Default: the program itself. */
   caller?: Caller
   /** Abandons the call: an invocation that has not begun is refused, a stream ends, the handler's signal aborts, and a long read of an ability that only reads ends. */
@@ -146,6 +147,7 @@ function invokeOptionsWith(caller: z.ZodType<Caller>) {
     callId: z.string().min(1).max(100).optional(),
     identity: z.string().min(1).max(500).optional(),
     note: functionOf<(details: unknown) => Promise<void>>('(details)').optional(),
+    onUndelivered: functionOf<NonNullable<AbilityContext['onUndelivered']>>('(giveBack)').optional(),
     run: z.custom<Run>((value) => typeof value === 'object' && value !== null, 'expected a run').optional(),
   })
 }

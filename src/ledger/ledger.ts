@@ -434,6 +434,7 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   readonly mail: Reads['mail'] & {
     insert(mail: Omit<MailRecord, 'seq'>): Op<number>
     markRead(mail: Pick<MailRecord, 'id' | 'recipient'>, at: number): Op<void>
+    markUnread(mail: Pick<MailRecord, 'id' | 'recipient'>): Op<void>
     decide(requestId: string, verdict: 'approved' | 'rejected'): Op<void>
     /** Removes mail that was read before a time, except requests without an answer; so many at most. Returns the number. */
     forget(before: number, limit: number): Op<number>

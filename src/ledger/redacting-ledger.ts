@@ -160,6 +160,7 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
     mail: {
       insert: verb('mail', tx.mail.insert),
       markRead: tx.mail.markRead,
+      markUnread: tx.mail.markUnread,
       decide: tx.mail.decide,
       forget: tx.mail.forget,
     },

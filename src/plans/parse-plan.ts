@@ -47,7 +47,7 @@ export function parsePlanValue(value: unknown, place: Omit<PlanPlace, 'file'>): 
 
 export function parsePlan(source: PlanSource, { file, folder, executors }: PlanPlace): Plan {
   checkValues(source)
-  const raw = parseMapping(source, planSchema, source.value, [], 'plan', 'The plan')
+  const raw = parseMapping(source, planSchema, withoutOwnKeys(source.value), [], 'plan', 'The plan')
   const { cwd = '.', env = {}, shell, tasks: rawTasks, ...top } = raw
   const root: Scope = { source, executors, folder, cwd, env, shell, after: [], autoStart: true, team: false }
   const tasks = parseLevel(root, rawTasks, ['tasks'], null)
@@ -62,6 +62,12 @@ export function parsePlan(source: PlanSource, { file, folder, executors }: PlanP
     tasks,
     byPath,
   }
+}
+
+/** Keys `x-…` at the top are the author's own, for parts that several tasks use by their anchors. */
+function withoutOwnKeys(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !key.startsWith('x-')))
 }
 
 /** @throws ErrandError INVALID_PLAN for what JSON cannot carry: a number like `.nan`, or in a value a function or a Map. */

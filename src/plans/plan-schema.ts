@@ -182,5 +182,6 @@ export function planJsonSchema(): object {
     .strictObject({ ...planTaskSchema.shape, tasks: z.lazy(() => inside).optional() })
     .meta({ id: 'task' })
   const inside = z.record(z.string(), task).describe('Tasks by name.')
-  return z.toJSONSchema(z.strictObject({ ...planSchema.shape, tasks: inside }), { io: 'input' })
+  const schema = z.toJSONSchema(z.strictObject({ ...planSchema.shape, tasks: inside }), { io: 'input' })
+  return { ...schema, patternProperties: { '^x-': {} } }
 }

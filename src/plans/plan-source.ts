@@ -22,6 +22,7 @@ import { ErrandError, nearestName } from '../core/errors.ts'
 import { isExact } from '../core/json-text.ts'
 import { sentenceOf } from '../core/parse.ts'
 import { messageOf } from '../core/stored-error.ts'
+import { mergeKey, withMergedKeys } from './merge-keys.ts'
 
 export type PlanPath = ReadonlyArray<string | number>
 
@@ -121,6 +122,7 @@ function parseSource(text: string, file: string): PlanSource {
   // In the order of the document, so an alias has the anchors before it. `alias.resolve` would search the whole document for each.
   const anchors = new Set<string>()
   let aliases = 0
+  let merges = false
   visit(document, {
     Seq(_key, { anchor }) {
       if (anchor !== undefined) anchors.add(anchor)
@@ -133,6 +135,7 @@ function parseSource(text: string, file: string): PlanSource {
         if (!isScalar(key)) continue
         if (given.has(key.value)) throw refuse(key.range?.[0], duplicateKey(key))
         given.add(key.value)
+        if (key.value === mergeKey) merges = true
       }
     },
     Scalar(_key, { value, source, range, anchor }) {
@@ -159,11 +162,10 @@ function parseSource(text: string, file: string): PlanSource {
   }
   const deep = firstBelow(value, maxLevels)
   if (deep !== undefined) throw refuse(offsetOf(document.contents, deep), tooDeep)
-  return {
-    value,
-    error: (path, message, options) =>
-      refuse(offsetOf(document.contents, path, options?.at), message, options?.details),
-  }
+  const error: PlanSource['error'] = (path, message, options) =>
+    refuse(offsetOf(document.contents, path, options?.at), message, options?.details)
+  if (merges) value = withMergedKeys(value, (path, message) => error(path, message, { at: 'key' }))
+  return { value, error }
 }
 
 /** A better message for some errors of the parser. */

@@ -35,6 +35,11 @@ export interface CommandIo {
   exit(code: number): void
 }
 
+/** The width of a terminal, undefined for files and pipes. Terminals whose size is unknown report 0 columns. */
+export function columnsOf({ columns }: Output): number | undefined {
+  return columns === 0 ? 80 : columns
+}
+
 /** Prints clean lines on stdout. */
 export function print(io: CommandIo, text: string | readonly string[]): void {
   for (const line of typeof text === 'string' ? [text] : text) io.stdout.write(`${cleanText(line)}\n`)

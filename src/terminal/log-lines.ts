@@ -4,7 +4,7 @@
 import type { StreamItem } from '../engine-api.ts'
 import { failureSuffix } from '../entities/task.ts'
 import { toolText } from './event-fields.ts'
-import { cleanLine, firstLine } from './terminal-text.ts'
+import { cleanLine, firstLine, shownPiece } from './terminal-text.ts'
 
 export class LogLines {
   readonly #print: (line: string) => void
@@ -60,14 +60,16 @@ export class LogLines {
 
   /** Prints an incomplete last line. */
   end(): void {
-    if (this.#rest !== '') this.#print(this.#rest)
+    if (this.#rest !== '') this.#print(shownPiece(this.#rest))
     this.#rest = ''
   }
 
   #output(text: string): void {
     const lines = (this.#rest + text).split('\n')
-    this.#rest = lines.pop() ?? ''
-    for (const line of lines) this.#print(line)
+    const rest = lines.pop() ?? ''
+    // A progress bar may go on for hours without a line break.
+    this.#rest = rest.endsWith('\r') ? `${shownPiece(rest)}\r` : shownPiece(rest)
+    for (const line of lines) this.#print(shownPiece(line))
   }
 }
 

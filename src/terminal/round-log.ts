@@ -13,7 +13,7 @@ import {
 } from './event-fields.ts'
 import { type CommandIo, print, printJson } from './io.ts'
 import type { Reporter, RoundRows, Row } from './round-rows.ts'
-import { cleanLine, displayWidth, firstLine, padWidth } from './terminal-text.ts'
+import { cleanLine, displayWidth, firstLine, padWidth, shownPiece } from './terminal-text.ts'
 
 const maxLabelWidth = 28
 
@@ -96,9 +96,9 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
 function outputLines(output: string): string[] {
   if (output === '') return []
   return output
-    .replace(/\r?\n$/, '')
-    .split(/\r?\n/)
-    .map((line) => `| ${line}`)
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) => `| ${shownPiece(line)}`)
 }
 
 function inTime(event: TaskEvent, row: Row): string {

@@ -8,7 +8,7 @@ import type { Plan } from '../plans/plan.ts'
 import type { KnownRound } from '../plans/round.ts'
 import { errorMessageOf, outputOf, statusAfter, textOf } from './event-fields.ts'
 import { stateLabel } from './task-labels.ts'
-import { cleanLine, firstLine, lastLine } from './terminal-text.ts'
+import { cleanLine, firstLine, lastLine, shownPiece } from './terminal-text.ts'
 
 /** A question that may be answered at the terminal. */
 export type OpenQuestion = Omit<Question, 'askedAt' | 'for'> & Pick<TaskEvent, 'taskId'>
@@ -113,7 +113,8 @@ export class RoundRows {
     if (event.type === 'question.asked') row.question = askedBy(event)
     if (event.type === 'task.answered' || event.type === 'task.started') row.question = null
     if (event.type === 'task.failed') row.error = firstLine(errorMessageOf(event))
-    row.lastLine = lastLine(outputOf(event)) || agentLine(row, event) || row.lastLine
+    row.lastLine =
+      lastLine(outputOf(event).split('\n').map(shownPiece).join('\n')) || agentLine(row, event) || row.lastLine
     return row
   }
 

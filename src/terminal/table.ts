@@ -1,5 +1,5 @@
 // Tables of clean text. Columns are as wide as their cells, and lines are cut to the width of the terminal.
-import { type CommandIo, type JsonFlag, printItems } from './io.ts'
+import { type CommandIo, columnsOf, type JsonFlag, printItems } from './io.ts'
 import { cleanLine, displayWidth, fitWidth, padWidth } from './terminal-text.ts'
 
 const gap = 2
@@ -28,5 +28,5 @@ export function printTable<T>(
   none: string,
   columns: Columns<T>,
 ): void {
-  printItems(io, flags, items, items.length === 0 ? none : formatTable(items, columns, io.stdout.columns))
+  printItems(io, flags, items, items.length === 0 ? none : formatTable(items, columns, columnsOf(io.stdout)))
 }

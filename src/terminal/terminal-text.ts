@@ -18,6 +18,11 @@ export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim()
 }
 
+/** What a terminal shows of a line of output: its last piece, because carriage returns write over what stood before. */
+export function shownPiece(line: string): string {
+  return line.includes('\r') ? (line.split('\r').findLast((piece) => piece !== '') ?? '') : line
+}
+
 /** Indents every line by two columns. */
 export function indented(text: string): string {
   return `  ${text.replaceAll('\n', '\n  ')}`

@@ -3,8 +3,9 @@
 import { type BusOptions, createBus } from '../bus/bus.ts'
 import { type AgentBus, getAllToolDefinitions } from './agent-os/agent-bus.ts'
 
-export type { Ability, AbilityContext, AbilityDefinition } from '../bus/ability.ts'
+export type { Ability, AbilityDefinition } from '../bus/ability.ts'
 export { defineAbility } from '../bus/ability.ts'
+export type { AbilityContext } from '../bus/ability-context.ts'
 export type { JsonAbilityMeta, JsonHandler } from '../bus/json-ability.ts'
 export type { ToolDefinition } from '../bus/tool-names.ts'
 export type { CallStatus } from '../entities/call.ts'

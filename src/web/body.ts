@@ -9,16 +9,21 @@ export const maxBodyBytes = 1024 * 1024
 /** Maximum number of keys in one object of a body. Each key is validated, so longer collections must be lists. */
 export const maxKeys = 1_000
 
-export type JsonBody = { json: unknown } | { refused: 400 | 413; why: string }
+export type JsonBody = { json: unknown } | { refused: 400 | 413 | 415; why: string }
 
 /**
  * Reads at most `limitBytes` of the body and parses it as JSON. A body whose `Content-Length` exceeds the limit is not read at all. An
- * empty body is refused as invalid JSON.
+ * empty body is refused as invalid JSON, and a compressed one with 415.
  */
 export async function readJsonBody(
   request: Pick<ServedRequest, 'headers' | 'bytes'>,
   limitBytes: number = maxBodyBytes,
 ): Promise<JsonBody> {
+  const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? ''
+  if (encoding !== '' && encoding !== 'identity') {
+    const why = `The body is encoded (Content-Encoding: ${encoding.slice(0, 100)}). Send it without encoding.`
+    return { refused: 415, why }
+  }
   const read = await readText(request, limitBytes)
   if (typeof read !== 'string') return read
   let json: unknown
@@ -40,6 +45,13 @@ export function unreadable(error: unknown): string {
 }
 
 type Unread = Exclude<JsonBody, { json: unknown }>
+
+const codes = { 400: 'INVALID_INPUT', 413: 'BODY_TOO_LARGE', 415: 'UNSUPPORTED_MEDIA_TYPE' } as const
+
+/** The code of the error with which a body is refused. */
+export function codeOfRefusedBody({ refused }: Unread): (typeof codes)[Unread['refused']] {
+  return codes[refused]
+}
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 

@@ -1,7 +1,8 @@
 // Shared by the tests of agents: tools with the handlers of a test, models with its answers, and short views of a
 // conversation for comparison.
 import { z } from 'zod'
-import { type AbilityContext, defineAbility } from '../../src/bus/ability.ts'
+import { defineAbility } from '../../src/bus/ability.ts'
+import type { AbilityContext } from '../../src/bus/ability-context.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import type { Message } from '../../src/entities/message.ts'
 import { type ModelMessage, type ModelStepInput, modelStepInputSchema } from '../../src/models/step-schema.ts'

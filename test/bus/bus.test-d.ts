@@ -2,7 +2,8 @@
 // plain tsc: this file is never run.
 import { expectTypeOf } from 'vitest'
 import { z } from 'zod'
-import { type Ability, type AbilityContext, defineAbility } from '../../src/bus/ability.ts'
+import { type Ability, defineAbility } from '../../src/bus/ability.ts'
+import type { AbilityContext } from '../../src/bus/ability-context.ts'
 import { createBus } from '../../src/bus/bus.ts'
 
 declare module '../../src/bus/ability-types.ts' {

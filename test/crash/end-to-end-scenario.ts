@@ -3,7 +3,8 @@
 // replies of the models depend on the conversation alone, so that a process after a crash continues with the same replies.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { type AbilityContext, defineAbility } from '../../src/bus/ability.ts'
+import { defineAbility } from '../../src/bus/ability.ts'
+import type { AbilityContext } from '../../src/bus/ability-context.ts'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { Engine, EngineOptions } from '../../src/engine-api.ts'
 import { agent } from '../../src/executors/agent/agent.ts'

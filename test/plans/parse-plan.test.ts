@@ -122,6 +122,33 @@ tasks:
   })
 })
 
+describe('merge keys of a plan', () => {
+  const common = 'x-common: &common { timeout: 5m, retry: 3, env: { A: one } }\n'
+
+  it('a merge key puts the keys of an anchor into a task, whose own keys come first', () => {
+    const plan = planOf(
+      `${common}tasks:\n  a: { <<: *common, run: x }\n  b:\n    run: y\n    retry: 1\n    <<: *common`,
+    )
+    expect(plan.byPath.get('a')?.spec).toMatchObject({ timeoutMs: 300_000, retry: { maxAttempts: 3 } })
+    expect(plan.byPath.get('a')?.spec.input).toMatchObject({ env: { A: 'one' } })
+    expect(plan.byPath.get('b')?.spec).toMatchObject({ timeoutMs: 300_000, retry: { maxAttempts: 1 } })
+  })
+
+  it('a merge key takes several mappings, the first before the others, which may merge others in turn', () => {
+    const text = `${common}x-more: &more { <<: *common, timeout: 1m, priority: 2 }\nx-other: &other { priority: 7 }\n`
+    const plan = planOf(`${text}tasks: { a: { <<: [*other, *more], run: x } }`)
+    expect(plan.byPath.get('a')?.spec).toMatchObject({ priority: 7, timeoutMs: 60_000, retry: { maxAttempts: 3 } })
+  })
+
+  it('merge keys that stand for more than 100,000 keys are refused', () => {
+    const wide = Array.from({ length: 2_000 }, (_, index) => `w${index}: 1`).join(', ')
+    const merging = Array.from({ length: 51 }, (_, index) => `m${index}: { <<: *wide }`).join(', ')
+    expect(() => planOf(`x-wide: &wide { ${wide} }\nx-all: { ${merging} }\ntasks: { a: { run: x } }`)).toThrow(
+      /plan.yaml:2:.*more than 100000 keys/,
+    )
+  })
+})
+
 describe('the hash of a definition', () => {
   const hashOf = (text: string, path = 'a', file?: string) => planOf(text, file).byPath.get(path)?.definitionHash
 
@@ -162,6 +189,8 @@ describe('a plan is refused with line and column', () => {
       19,
       /more than 1000 aliases/,
     ],
+    ['a merge key without a mapping', 'tasks:\n  a:\n    <<: [x]\n    run: x', 3, 5, /Write <<: \*name/],
+    ['a key of the author inside of a task', 'tasks:\n  a: { run: x, x-note: y }', 2, 16, /has no key "x-note"/],
     ['a second document', 'tasks: { a: { run: x } }\n---\nb: 1', 2, 1, /one document/],
     ['a duplicate name', 'tasks:\n  a: { run: x }\n  a: { run: y }', 3, 3, /The name a is given twice/],
     [

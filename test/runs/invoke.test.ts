@@ -1,7 +1,8 @@
 // Abilities inside a run: called as its task, journaled like any call.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type AbilityContext, defineAbility } from '../../src/bus/ability.ts'
+import { defineAbility } from '../../src/bus/ability.ts'
+import type { AbilityContext } from '../../src/bus/ability-context.ts'
 import { ErrandError, Failure } from '../../src/core/errors.ts'
 import { createWorld } from './world.ts'
 

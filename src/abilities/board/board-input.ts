@@ -36,6 +36,9 @@ export const workspaceSchema = once(() =>
 export const resultSchema = once(() => z.json().optional())
 export const reasonSchema = once(() => spokenText().trim().min(1).max(500).optional())
 
+/** Why a claim is given back whose answer did not reach the claimant. */
+export const undelivered = 'the answer was not delivered'
+
 /** Identifies a task on a board. */
 export const oneTaskSchema = once(() => z.strictObject({ id: boardRefSchema, board: boardSchema }))
 /** Identifies a claim by its owner and fence. */

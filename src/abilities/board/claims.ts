@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { claimNext, claimOnBoard } from '../../board/claim-task.ts'
 import { explainNoClaim, noClaimSchema } from '../../board/explain-no-claim.ts'
-import { completeOnBoard, heartbeatOnBoard, releaseOnBoard } from '../../board/hold-task.ts'
+import { completeOnBoard, giveBackClaim, heartbeatOnBoard, releaseOnBoard } from '../../board/hold-task.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { boardRefSchema } from '../../entities/board.ts'
@@ -21,6 +21,7 @@ import {
   resultSchema,
   taskSchema,
   termsShape,
+  undelivered,
 } from './board-input.ts'
 
 const boardClaimInput = once(() =>
@@ -37,9 +38,11 @@ export function boardClaim(host: AbilityHost) {
     input: boardClaimInput(),
     output: taskSchema(),
     scope: ({ id }) => idsAmong(id),
-    handle: async ({ id, board, as, ...terms }, { caller }) => {
+    handle: async ({ id, board, as, ...terms }, { caller, onUndelivered }) => {
       const claimant = { ...terms, as: requireName(caller, as), source: caller.surface }
-      return { task: await claimOnBoard(host, { board, caller }, id, claimant) }
+      const task = await claimOnBoard(host, { board, caller }, id, claimant)
+      onUndelivered?.(() => giveBackClaim(host, { board, caller }, task, claimant, undelivered))
+      return { task }
     },
   })
 }
@@ -58,10 +61,12 @@ export function boardClaimNext(host: AbilityHost) {
     input: boardClaimNextInput(),
     output: boardClaimNextOutput(),
     scope: ({ parent }) => idsAmong(parent),
-    handle: async ({ board, as, ...options }, { caller }) => {
+    handle: async ({ board, as, ...options }, { caller, onUndelivered }) => {
       const next = { ...options, as: requireName(caller, as), source: caller.surface }
       const task = await claimNext(host, { board, caller }, next)
-      return task === null ? { task, why: await explainNoClaim(host, { board, caller }, next) } : { task }
+      if (task === null) return { task, why: await explainNoClaim(host, { board, caller }, next) }
+      onUndelivered?.(() => giveBackClaim(host, { board, caller }, task, next, undelivered))
+      return { task }
     },
   })
 }

@@ -2,15 +2,24 @@
 import { z } from 'zod'
 import { maxWaitMs } from '../../board/team/await-work.ts'
 import { answerRequest, requestSchema, requestsOf, sendRequest } from '../../board/team/handshakes.ts'
-import { readInbox, sendMail, verdictSchema } from '../../board/team/mail.ts'
-import { waitForWork } from '../../board/team/wait-for-work.ts'
+import { readInbox, returnMail, sendMail, verdictSchema } from '../../board/team/mail.ts'
+import { giveBackWork, waitForWork } from '../../board/team/wait-for-work.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { asSchema, boardSchema, boardTaskSchema, idsAmong, nameOf, nextClaimShape, requireName } from './board-input.ts'
+import {
+  asSchema,
+  boardSchema,
+  boardTaskSchema,
+  idsAmong,
+  nameOf,
+  nextClaimShape,
+  requireName,
+  undelivered,
+} from './board-input.ts'
 
 /** Maximum length of a message body, in characters. */
 const maxBodyLength = 65_536
@@ -89,7 +98,12 @@ export function boardInbox(host: AbilityHost) {
     description: 'Returns your unread messages, oldest first, and marks them as read.',
     input: boardInboxInput(),
     output: boardInboxOutput(),
-    handle: ({ board, as, ...options }, { caller }) => readInbox(host, board, requireMember(caller, as), options),
+    handle: async ({ board, as, ...options }, { caller, onUndelivered }) => {
+      const reader = requireMember(caller, as)
+      const inbox = await readInbox(host, board, reader, options)
+      if (!options.keep && inbox.mail.length > 0) onUndelivered?.(() => returnMail(host, board, reader, inbox.mail))
+      return inbox
+    },
   })
 }
 
@@ -199,9 +213,11 @@ export function boardWait(host: AbilityHost) {
     input: boardWaitInput(),
     output: boardWaitOutput(),
     scope: ({ parent }) => idsAmong(parent),
-    handle: ({ board, as, pollMs, timeoutMs, ...options }, { caller, signal }) => {
+    handle: async ({ board, as, pollMs, timeoutMs, ...options }, { caller, signal, onUndelivered }) => {
       const next = { ...options, as: requireName(caller, as), source: caller.surface }
-      return waitForWork(host, { board, caller }, next, { pollMs, timeoutMs }, signal)
+      const work = await waitForWork(host, { board, caller }, next, { pollMs, timeoutMs }, signal)
+      onUndelivered?.(() => giveBackWork(host, { board, caller }, work, next, undelivered))
+      return work
     },
   })
 }

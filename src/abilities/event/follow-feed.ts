@@ -1,6 +1,6 @@
 // The feed as event:feed and event:pages return it: from a position on, in order, each event once.
 import { z } from 'zod'
-import type { AbilityContext } from '../../bus/ability.ts'
+import type { AbilityContext } from '../../bus/ability-context.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
 import { eventTypes, type TaskEvent } from '../../entities/event.ts'

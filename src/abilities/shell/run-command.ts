@@ -1,5 +1,5 @@
 // Runs the command of shell:run and waits for its end. Apart from the abilities, so that what starts commands is loaded with the first one.
-import type { AbilityContext } from '../../bus/ability.ts'
+import type { AbilityContext } from '../../bus/ability-context.ts'
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { createRandomIds } from '../../core/ids.ts'

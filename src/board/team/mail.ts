@@ -93,6 +93,19 @@ export async function readInbox(
   })
 }
 
+/** Makes mail unread again that its reader has taken and did not get. */
+export async function returnMail(host: TeamHost, board: string, reader: string, mail: readonly Mail[]): Promise<void> {
+  await host.step({
+    name: 'return mail',
+    *decide(tx): Op<void> {
+      // For its lock on a server, as when mail is taken.
+      yield* tx.mail.unread(board, reader, 1)
+      for (const { id } of mail) yield* tx.mail.markUnread({ id, recipient: reader })
+    },
+  })
+  await host.wake()
+}
+
 /** `readInbox` as a part of another step. */
 export function* takeMail(tx: Tx, board: string, reader: string, limit: number, at: number): Op<Inbox> {
   const { taken, inbox } = yield* unreadOf(tx, board, reader, limit)

@@ -1,16 +1,15 @@
 // Waits for work for a member: checks its inbox, then the board, then sleeps until the ledger changes or the time is over. A check is
 // a read; a transaction begins only when there is something to take.
 
-import { readForProgram } from '../../bus/reader.ts'
 import { rest } from '../../core/signals.ts'
 import type { BoardTask } from '../../entities/board.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { claimSearching } from '../../steps/claim-search.ts'
 import type { BoardTarget, TeamHost } from '../board-host.ts'
 import { claimBest, claimFilterOf, type NextClaim } from '../claim-task.ts'
-import { releaseOnBoard } from '../hold-task.ts'
+import { giveBackClaim } from '../hold-task.ts'
 import { changeBoard, numberNewTasks } from '../numbering.ts'
-import { type Inbox, takeMail } from './mail.ts'
+import { type Inbox, returnMail, takeMail } from './mail.ts'
 
 /** What a wait returned. */
 export type AwaitedWork = ({ kind: 'mail' } & Inbox) | { kind: 'task'; task: BoardTask } | { kind: 'idle' }
@@ -52,7 +51,8 @@ export async function waitForWork(
       try {
         const isLast = over.signal.aborted
         const work = await takeWork(host, target, wanted, signal)
-        if (signal.aborted && work?.kind === 'task') await giveBack(host, target, work.task, wanted)
+        if (signal.aborted && work !== null)
+          await giveBackWork(host, target, work, wanted, 'the caller stopped waiting')
         else if (work !== null) return work
         signal.throwIfAborted()
         if (isLast) return { kind: 'idle' }
@@ -85,9 +85,17 @@ async function takeWork(
   )
 }
 
-/** Releases a task whose caller left while it was being claimed: for the program, because reads of the request end with it. */
-async function giveBack(host: TeamHost, target: BoardTarget, { taskId, fence }: BoardTask, { as, source }: NextClaim) {
-  await readForProgram(() => releaseOnBoard(host, target, taskId, 'the caller stopped waiting', { as, fence, source }))
+/** Gives back what a wait took for its caller. Returns the released task, if it was one. */
+export async function giveBackWork(
+  host: TeamHost,
+  target: BoardTarget,
+  work: AwaitedWork,
+  wanted: NextClaim,
+  reason: string,
+): Promise<{ task: BoardTask } | undefined> {
+  if (work.kind === 'task') return giveBackClaim(host, target, work.task, wanted, reason)
+  if (work.kind === 'mail') await returnMail(host, target.board, wanted.as, work.mail)
+  return undefined
 }
 
 /** Whether there is mail, a claimable task, or a task that an expired lease or a due time may make claimable. */

@@ -52,6 +52,14 @@ export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
       .where('recipient', '=', hole('recipient'))
       .where('read_at', 'is', null),
   )
+  const updateUnread = prepare((db, hole) =>
+    db
+      .updateTable('mail')
+      .set({ read_at: null })
+      .where('id', '=', hole('id'))
+      .where('recipient', '=', hole('recipient'))
+      .where('read_at', 'is not', null),
+  )
   const updateVerdict = prepare((db, hole) =>
     db
       .updateTable('mail')
@@ -77,6 +85,7 @@ export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
     requests: (board, member, limit) => mails.list(selectRequests, { board, member, limit }),
     insert: (mail) => insertSeq(insertMail, mail),
     markRead: ({ id, recipient }, at) => write(updateRead, { id, recipient, at }),
+    markUnread: ({ id, recipient }) => write(updateUnread, { id, recipient }),
     decide: (request, verdict) => write(updateVerdict, { request, verdict }),
     forget: (before, limit) => change(deleteRead, { before, limit }),
   }

@@ -1,7 +1,7 @@
 // The input of a coding agent's hook: the session that begins or ends, and the task that it is about.
 
 import { existsSync } from 'node:fs'
-import { text } from 'node:stream/consumers'
+import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { systemClock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
@@ -36,16 +36,37 @@ const hookInputSchema = z
 
 export type HookInput = z.output<typeof hookInputSchema>
 
-/** Reads the JSON on stdin; nothing at a terminal. */
-async function readHookInput(io: CommandIo): Promise<HookInput> {
-  const input = io.input?.()
+/** How long a hook waits for its input. */
+const maxInputWaitMs = 500
+
+/**
+ * Reads the JSON on stdin; nothing at a terminal. Some agents never close stdin: the input ends with its JSON, and where none comes, the hook
+ * goes on without it while its agent still waits.
+ */
+async function readHookInput(io: CommandIo, timeoutMs: number): Promise<HookInput> {
+  const input = io.input?.() as Readable | undefined
   if (input === undefined) return hookInputSchema.parse({})
-  const given = await text(input)
+  let given = ''
+  let json: unknown
+  const read = async (): Promise<void> => {
+    for await (const piece of input.setEncoding('utf8')) {
+      given += String(piece)
+      json = given.trimEnd().endsWith('}') ? jsonIn(given) : undefined
+      if (json !== undefined) return
+    }
+  }
+  await waitAtMost(systemClock, Math.min(maxInputWaitMs, timeoutMs / 4), read())
+  // An open stdin would keep the process alive.
+  input.destroy()
+  return hookInputSchema.parse(json)
+}
+
+/** Undefined without valid JSON: only the environment counts then. */
+function jsonIn(given: string): unknown {
   try {
-    return hookInputSchema.parse(JSON.parse(given))
+    return JSON.parse(given) as unknown
   } catch {
-    // Without valid JSON only the environment counts.
-    return hookInputSchema.parse({})
+    return undefined
   }
 }
 
@@ -78,7 +99,7 @@ export async function findNamed(
  */
 export async function runHook(io: CommandIo, flags: FlagsOf<typeof hookOptions>, work: HookWork): Promise<number> {
   const timeoutMs = flags.timeout === undefined ? defaultTimeoutMs : durationOption('timeout', flags.timeout)
-  const working = workInSession(io, flags, work)
+  const working = workInSession(io, flags, work, timeoutMs)
   // After the timeout the result is not awaited; a rejection must not end the process.
   working.catch(() => {})
   if (!(await waitAtMost(systemClock, timeoutMs, working))) {
@@ -91,8 +112,13 @@ export async function runHook(io: CommandIo, flags: FlagsOf<typeof hookOptions>,
 type HookWork = (access: BoardAccess, input: HookInput) => Promise<object | undefined>
 
 /** Finds the ledger from the folder of the session. */
-async function workInSession(io: CommandIo, flags: FlagsOf<typeof hookOptions>, work: HookWork): Promise<void> {
-  const input = await readHookInput(io)
+async function workInSession(
+  io: CommandIo,
+  flags: FlagsOf<typeof hookOptions>,
+  work: HookWork,
+  timeoutMs: number,
+): Promise<void> {
+  const input = await readHookInput(io, timeoutMs)
   const session = input.cwd !== undefined && existsSync(input.cwd) ? { ...io, cwd: input.cwd } : io
   const said = await withBoard(session, { ...flags, folders: false }, (access) => work(access, input))
   if (said !== undefined) printJson(io, said)

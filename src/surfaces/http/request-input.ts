@@ -1,7 +1,7 @@
 // Builds the input of an ability from the path, query, body and preconditions of a request. Only what the ability's schema cannot check
 // is validated here.
 import { hasField, type JsonSchema, propertiesOf } from '../../bus/json-schema.ts'
-import { readJsonBody, unreadable } from '../../web/body.ts'
+import { codeOfRefusedBody, readJsonBody, unreadable } from '../../web/body.ts'
 import { Refusal, refusedHeader } from '../../web/problem.ts'
 import { isJsonType } from '../../web/request-guard.ts'
 import type { ServedRequest } from '../../web/served-request.ts'
@@ -21,8 +21,7 @@ export async function bodyOf(request: ServedRequest, limitBytes: number): Promis
   }
   const body = await readJsonBody(request, limitBytes)
   if ('json' in body) return body.json
-  if (body.refused === 400) throw new Refusal('INVALID_INPUT', body.why)
-  throw new Refusal('BODY_TOO_LARGE', body.why, { details: { limitBytes } })
+  throw new Refusal(codeOfRefusedBody(body), body.why, body.refused === 413 ? { details: { limitBytes } } : {})
 }
 
 /** Refuses a body that would be ignored, since it may contain a precondition. @throws Refusal 400 */

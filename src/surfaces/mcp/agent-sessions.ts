@@ -19,7 +19,7 @@ interface OpenSession {
 const maxSessions = 1_000
 const maxSessionsPerPrincipal = 100
 /** How long `close` waits for calls that ignore their abort signal. */
-const endGraceMs = 5_000
+export const endGraceMs = 5_000
 
 interface SessionSettings {
   open: (agent: string | undefined) => AgentSession

@@ -8,14 +8,20 @@ import { limitKeyOf, type Principal } from '../../web/principal.ts'
 import { isJsonType, refuseRequest } from '../../web/request-guard.ts'
 import { FetchedRequest, type ServedRequest } from '../../web/served-request.ts'
 import { type EngineSource, tenantNotServed } from '../../web/tenants.ts'
+import { Answers, AnswersByClient } from './answers.ts'
 import { loadSdk, type Sdk } from './load-sdk.ts'
 import { agentNameSchema, type CheckedFetchOptions, type ServedEngine } from './mcp-options.ts'
 import { McpService } from './mcp-service.ts'
+import { withdrawnIn } from './task-mapping.ts'
 
 /** The client of a request, and the key under which limits count it. */
 interface Client {
   principal: Principal
   limitKey: string
+  /** The name of the agent that it works for. */
+  agent: string | undefined
+  /** The answers to the calls of this request. */
+  answers: Answers
 }
 
 /** The state of serving one engine; nothing of it is shared with other engines. */
@@ -30,6 +36,7 @@ export class Endpoint {
   readonly #options: CheckedFetchOptions
   readonly #credentials: Credentials
   readonly #requests: OpenLimit
+  readonly #answers = new AnswersByClient()
   readonly #path: string | undefined
   /** By tenant; the key is undefined for a single engine. */
   readonly #servings = new Map<string | undefined, Serving>()
@@ -54,12 +61,21 @@ export class Endpoint {
     const limitKey = limitKeyOf(principal, address)
     const slot = this.#requests.take(limitKey)
     if ('full' in slot) return this.#tooMany()
-    const response = await this.#serve(sdk, request, { principal, limitKey }).catch((error: unknown) =>
+    const agent = principal.owner ?? request.headers.get(agentHeader) ?? this.#options.as
+    const answers = new Answers()
+    const ended = this.#answers.add(clientKey(limitKey, agent), answers)
+    const response = await this.#serve(sdk, request, { principal, limitKey, agent, answers }).catch((error: unknown) =>
       this.#failed(error),
     )
+    const end = (isWhole: boolean): void => {
+      if (isWhole && !request.signal.aborted) answers.allSent()
+      else answers.lose()
+      ended()
+      slot.release()
+    }
     // A stream holds its slot until it ends.
-    if (isStream(response)) return releasedAtItsEnd(response, slot.release)
-    slot.release()
+    if (isStream(response) || answers.haveTaken) return watchedToItsEnd(response, end)
+    end(true)
     return response
   }
 
@@ -86,6 +102,7 @@ export class Endpoint {
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#answers.lose()
     await Promise.all(Array.from(this.#servings.values(), (serving) => serving.close()))
     this.#servings.clear()
   }
@@ -97,9 +114,14 @@ export class Endpoint {
     if (this.#closed) return refusal(503, 'The server is closed and accepts no more calls.')
     const { handler } = this.#servingOf(sdk, principal.tenant, engine)
     const authInfo = asAuthInfo(client)
+    request.signal.addEventListener('abort', () => client.answers.lose(), { once: true })
     if (request.method !== 'POST') return handler.fetch(request, { authInfo })
     const body = await readJsonBody(new FetchedRequest(request))
-    if ('json' in body) return handler.fetch(request, { authInfo, parsedBody: body.json })
+    if ('json' in body) {
+      // Each request has a server of its own, which does not know those of the client's other requests.
+      for (const id of withdrawnIn(body.json)) this.#answers.withdraw(clientKey(client.limitKey, client.agent), id)
+      return handler.fetch(request, { authInfo, parsedBody: body.json })
+    }
     return refusal(body.refused, body.why, body.refused === 400 ? { code: -32_700 } : {})
   }
 
@@ -136,18 +158,14 @@ export class Endpoint {
 function createServing(sdk: Sdk, engine: ServedEngine, options: CheckedFetchOptions): Serving {
   const service = new McpService(engine, options)
   const handler = sdk.createMcpHandler(
-    ({ era, requestInfo, authInfo }) => {
-      const { principal, limitKey } = clientIn(authInfo)
-      const agent = principal.owner ?? requestInfo?.headers.get(agentHeader) ?? options.as
-      return service.createServer(sdk, { agent, principal, limitKey, era, reachable: era === 'modern' })
-    },
+    ({ era, authInfo }) => service.createServer(sdk, { ...clientIn(authInfo), era, reachable: era === 'modern' }),
     { onerror: options.onError, maxRequestBodySize: maxBodyBytes },
   )
   const listenNoMore = service.onToolsChanged(() => handler.notify.toolsChanged())
   const close = async (): Promise<void> => {
     listenNoMore()
     await handler.close()
-    await service.sessions.close()
+    await service.close()
   }
   return { engine, handler, close }
 }
@@ -167,25 +185,32 @@ function isStream({ headers }: Response): boolean {
   return headers.get('content-type')?.startsWith('text/event-stream') ?? false
 }
 
-/** The same response; `release` is called when its body has been read or canceled. */
-function releasedAtItsEnd(response: Response, release: () => void): Response {
-  const body = response.body as ReadableStream<Uint8Array>
-  const reader = body.getReader()
+function clientKey(limitKey: string, agent: string | undefined): string {
+  return JSON.stringify([limitKey, agent ?? null])
+}
+
+/** The same response; `end` is called when its body has been read as a whole, or has been canceled or broken off. */
+function watchedToItsEnd(response: Response, end: (isWhole: boolean) => void): Response {
+  if (response.body === null) {
+    end(true)
+    return response
+  }
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
   const watched = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
           const { done, value } = await reader.read()
           if (!done) return controller.enqueue(value)
-          release()
+          end(true)
           controller.close()
         } catch (error) {
-          release()
+          end(false)
           controller.error(error)
         }
       },
       cancel(reason) {
-        release()
+        end(false)
         return reader.cancel(reason)
       },
     },

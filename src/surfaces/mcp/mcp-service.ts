@@ -11,6 +11,7 @@ import { nextTurn } from '../../core/turns.ts'
 import { listAllows } from '../../entities/ability-pattern.ts'
 import { callerOf, type Principal } from '../../web/principal.ts'
 import { AgentSessions } from './agent-sessions.ts'
+import { type Answers, type OpenAnswer, Returns } from './answers.ts'
 import { instructionsFor } from './instructions.ts'
 import type { Sdk } from './load-sdk.ts'
 import type { AgentSession, CheckedMcpOptions, ServedEngine } from './mcp-options.ts'
@@ -29,6 +30,8 @@ export interface Peer {
   era: 'legacy' | 'modern'
   /** Whether it can be notified of changed tools. */
   reachable: boolean
+  /** Its answers that have not been sent; the transport says what becomes of them. */
+  answers: Answers
   /** Aborts when the client has closed its input: responses can still be sent, but no new requests arrive. */
   inputEnded?: AbortSignal
 }
@@ -40,7 +43,8 @@ const planRun = 'plan:run'
 
 /** The server side of all connections to one engine. */
 export class McpService {
-  readonly sessions: AgentSessions
+  readonly #sessions: AgentSessions
+  readonly #returns: Returns
   readonly #engine: ServedEngine
   readonly #options: CheckedMcpOptions
   readonly #version = packageVersion()
@@ -54,12 +58,19 @@ export class McpService {
     const openFor = session ?? ((as) => createBoardSession({ bus, as, surface: surfaceName, clock }))
     // An agent without a name passes one with each claim and renews its claims itself.
     const nameless: AgentSession = { call: (id, input, options) => bus.call(id, input, options), close: () => {} }
-    this.sessions = new AgentSessions({
+    this.#sessions = new AgentSessions({
       open: (agent) => (agent === undefined ? nameless : openFor(agent, engine)),
       idleMs: sessionIdleMs,
       clock,
       report: onError,
     })
+    this.#returns = new Returns(clock, onError)
+  }
+
+  /** Closes the sessions of all agents, and gives back what they have taken and did not get. */
+  async close(): Promise<void> {
+    await this.#sessions.close()
+    await this.#returns.allSettled()
   }
 
   /** Calls the listener after every known change of the tools. Returns a function that unsubscribes. */
@@ -90,7 +101,7 @@ export class McpService {
       if (ability === undefined) {
         throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `Tool ${name} not found`)
       }
-      const result = await this.#call(ability, name, input, peer, context)
+      const result = await this.#answer(ability, name, input, peer, context)
       if (result['resultType'] === 'task' || result.isError) return result
       return server.projectCallToolResult(result as never, ability.outputSchema)
     })
@@ -145,19 +156,38 @@ export class McpService {
     return ['task:create', 'task:get', 'task:list'].every((id) => this.#lists(id))
   }
 
+  /** The result of a call that ends when its answer can no longer be sent. */
+  async #answer(
+    ability: Ability,
+    toolName: string,
+    input: Record<string, unknown>,
+    peer: Peer,
+    context: ServerContext,
+  ): Promise<ToolResult> {
+    const answer = peer.answers.begin(context.mcpReq.id)
+    const usesBoard = ability.id.startsWith('board:')
+    // An agent is offered first what it holds without knowing it.
+    if (usesBoard) await this.#returns.settled(peer.agent)
+    const call = this.#call(ability, toolName, input, peer, context, answer)
+    if (usesBoard) this.#returns.follow(peer.agent, answer, call)
+    const result = await call
+    return answer.lost.aborted ? errorResult(answer.lost.reason) : result
+  }
+
   async #call(
     { id }: Ability,
     toolName: string,
     input: Record<string, unknown>,
     peer: Peer,
     context: ServerContext,
+    answer: OpenAnswer,
   ): Promise<ToolResult> {
     const { maxWaitMs, progressEveryMs, clock } = this.#options
-    const invoke = this.#invoke(peer, context)
+    const invoke = this.#invoke(peer, context, answer)
     const waitLimits: WaitLimits = {
       maxMs: maxWaitMs,
       inputEnded: peer.inputEnded,
-      wait: (bounded, inputEnded) => this.#invoke(peer, context, inputEnded)(id, bounded),
+      wait: (bounded, inputEnded) => this.#invoke(peer, context, answer, inputEnded)(id, bounded),
     }
     const work = async (): Promise<ToolResult> => {
       if (id === taskWait) return waitForTasks(this.#engine, input, waitLimits)
@@ -178,12 +208,14 @@ export class McpService {
     }
   }
 
-  #invoke(peer: Peer, { mcpReq }: ServerContext, inputEnded?: AbortSignal): Invoke {
+  #invoke(peer: Peer, { mcpReq }: ServerContext, answer?: OpenAnswer, inputEnded?: AbortSignal): Invoke {
     const who = { agent: peer.agent, principal: peer.limitKey }
-    const signal = inputEnded === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, inputEnded])
+    const ends = [mcpReq.signal, answer?.lost, inputEnded].filter((each) => each !== undefined)
+    const signal = AbortSignal.any(ends)
+    const onUndelivered = answer === undefined ? {} : { onUndelivered: answer.whenLost }
     return (abilityId, input) => {
       const caller = abilityId === planRun ? this.#planCaller(peer) : this.#caller(peer)
-      return this.sessions.call(who, abilityId, input, { caller, signal })
+      return this.#sessions.call(who, abilityId, input, { caller, signal, ...onUndelivered })
     }
   }
 

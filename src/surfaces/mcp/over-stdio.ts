@@ -7,6 +7,7 @@ import { ErrandError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json-text.ts'
 import { parse } from '../../core/parse.ts'
 import { rest } from '../../core/signals.ts'
+import { Answers } from './answers.ts'
 import { loadSdk, loadStdioSdk, type Sdk } from './load-sdk.ts'
 import { type McpStdioOptions, type ServedEngine, stdioOptionsSchema } from './mcp-options.ts'
 import { McpService } from './mcp-service.ts'
@@ -33,10 +34,10 @@ export async function serveMcpStdio(engine: ServedEngine, options: McpStdioOptio
     (output as Writable | undefined) ?? process.stdout,
     checked.clock,
   )
-  const { inputEnded } = connection
+  const { inputEnded, answers } = connection
   const handle = serveStdio(
     ({ era }) => {
-      const server = service.createServer(sdk, { agent: checked.as, era, reachable: true, inputEnded })
+      const server = service.createServer(sdk, { agent: checked.as, era, reachable: true, answers, inputEnded })
       servers.add(server)
       server.onclose = () => void servers.delete(server)
       return server
@@ -58,7 +59,7 @@ export async function serveMcpStdio(engine: ServedEngine, options: McpStdioOptio
   await disconnected.promise
   signal?.removeEventListener('abort', stop)
   listenNoMore()
-  await service.sessions.close()
+  await service.close()
 }
 
 /** Time limit for pending responses after the input has ended. */
@@ -76,6 +77,7 @@ class StdioConnection implements Transport {
   #received = Buffer.alloc(0)
   /** Ids of requests that have not been answered. */
   readonly #unanswered = new Set<string | number>()
+  readonly answers = new Answers()
   readonly #inputEnded = new AbortController()
   readonly #closing = new AbortController()
   readonly #answered = Promise.withResolvers<void>()
@@ -105,10 +107,12 @@ class StdioConnection implements Transport {
   /** Resolves when the message has been written. */
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closing.signal.aborted) throw new Error('The connection is closed')
+    const answered = 'method' in message ? undefined : message.id
     try {
       await this.#write(this.#sdk.serializeMessage(message))
+      if (answered !== undefined) this.answers.sent(answered)
     } finally {
-      if (!('method' in message) && message.id !== undefined) this.#settle(message.id)
+      if (answered !== undefined) this.#settle(answered)
     }
   }
 
@@ -120,6 +124,7 @@ class StdioConnection implements Transport {
     this.#input.off('close', this.#leave)
     if (this.#input.listenerCount('data') === 0) this.#input.pause()
     this.#inputEnded.abort()
+    this.answers.lose()
     this.onclose?.()
   }
 
@@ -168,7 +173,9 @@ class StdioConnection implements Transport {
     // A subscription is answered when it ends, which is with the connection.
     if ('id' in message && message.method !== 'subscriptions/listen') this.#unanswered.add(message.id)
     const canceledId = message.method === cancellation ? message.params?.['requestId'] : undefined
-    if (typeof canceledId === 'string' || typeof canceledId === 'number') this.#settle(canceledId)
+    if (typeof canceledId !== 'string' && typeof canceledId !== 'number') return
+    this.answers.withdraw(canceledId)
+    this.#settle(canceledId)
   }
 
   #settle(id: string | number): void {

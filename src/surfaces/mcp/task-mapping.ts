@@ -13,6 +13,15 @@ export interface ShownTask extends Task {
 /** The notification with which a client withdraws a request, which is then not answered. */
 export const cancellation = 'notifications/cancelled'
 
+/** The ids of the requests that a message, or one of a list of messages, withdraws. */
+export function withdrawnIn(body: unknown): Array<string | number> {
+  return [body].flat().flatMap((message) => {
+    const { method, params } = Object(message) as { method?: unknown; params?: unknown }
+    const { requestId: id } = Object(params) as { requestId?: unknown }
+    return method === cancellation && (typeof id === 'string' || typeof id === 'number') ? [id] : []
+  })
+}
+
 export type HandleStatus = 'working' | 'input_required' | 'completed' | 'cancelled'
 
 /** In MCP `failed` means a protocol error, so a failed task is mapped to `completed` with an error result. */

@@ -76,13 +76,21 @@ export class ChatTurns {
 
   async #sayTo(last: Row | undefined, tasks: Row[], request: ChatRequest, task: TurnTask): Promise<string | undefined> {
     const { messageId, text, isAgain } = request
-    if (last === undefined) return this.#begin(tasks, request, task)
+    if (last === undefined) return this.#begin([], 0, request, task)
+    const own = await this.#tasks(this.#messagePrefix(messageId))
+    const isOwn = own.some(({ id }) => id === last.id)
     // A repeated request is answered by the task that it created.
-    if (!isAgain && (await this.#keyOf(last.id)) === this.#turnKey(messageId, 0)) return last.id
-    if (isSettled(last.status) && last.status !== 'failed') return this.#begin(tasks, request, task)
-    if (isAgain && last.status === 'failed') {
+    if (!isAgain && isOwn && (await this.#isOf(last.id, request))) return last.id
+    if (isAgain && last.status === 'failed' && (isOwn || own.length === 0)) {
       await this.#call('task:retry', { taskId: last.id })
       return last.id
+    }
+    // An edited message, or one that is answered again: it replaces its turn and those after it.
+    const replaced = own.at(-1)
+    if (replaced !== undefined) return this.#begin(await this.#before(replaced), tasks.length, request, task)
+    if (isSettled(last.status) && last.status !== 'failed') {
+      const previous = last.status === 'completed' ? [last] : []
+      return this.#begin([...(await this.#before(last)), ...previous], isAgain ? tasks.length : 0, request, task)
     }
     try {
       await this.#call('task:send', { taskId: last.id, message: text, retry: true })
@@ -95,30 +103,42 @@ export class ChatTurns {
     return last.id
   }
 
-  async #begin(tasks: Row[], { messageId, text, isAgain }: ChatRequest, task: TurnTask): Promise<string> {
-    const completed = tasks.filter(({ status }) => status === 'completed').slice(-maxRemembered)
-    const input = { ...task, goal: text, tags: ['chat'], blockedBy: completed.map(({ id }) => id) }
-    const identity = this.#turnKey(messageId, isAgain ? tasks.length : 0)
-    return (await this.#call('task:create', input, identity)).taskId
+  /** @param count of the turns so far if the message has had a turn or may have one with the same text; else 0. */
+  async #begin(previous: Row[], count: number, request: ChatRequest, task: TurnTask): Promise<string> {
+    const blockedBy = previous.slice(-maxRemembered).map(({ id }) => id)
+    const input = { ...task, goal: request.text, tags: ['chat'], blockedBy }
+    return (await this.#call('task:create', input, `${this.#turnPrefix(request)}${count}`)).taskId
   }
 
-  async #tasks(): Promise<Row[]> {
+  /** The completed turns whose results this turn got, oldest first: a replaced turn is not among those of later ones. */
+  async #before({ id }: Row): Promise<Row[]> {
+    const { dependencies } = await this.#call('task:get', { taskId: id })
+    return dependencies.filter(({ status }) => status === 'completed').sort((a, b) => a.seq - b.seq)
+  }
+
+  async #tasks(keyPrefix = this.#keyPrefix): Promise<Row[]> {
     const rows: Row[] = []
     for (let after: number | null = 0; after !== null; ) {
-      const page: TaskPage = await this.#call('task:list', { keyPrefix: this.#keyPrefix, after })
+      const page: TaskPage = await this.#call('task:list', { keyPrefix, after })
       rows.push(...page.tasks)
       after = page.next
     }
     return rows
   }
 
-  /** The key of the turn that a message starts. The same message after other turns starts a new one. */
-  #turnKey(messageId: string, turnsBefore: number): string {
-    return `${this.#keyPrefix}${hashOf([messageId, turnsBefore])}`
+  /** The keys of all turns that a message has started. */
+  #messagePrefix(messageId: string): string {
+    return `${this.#keyPrefix}${hashOf([messageId])}:`
   }
 
-  async #keyOf(taskId: string): Promise<string | null> {
-    return (await this.#call('task:get', { taskId })).task.key ?? null
+  /** The keys of those with the same text: `useChat` keeps the id of a message that is edited. */
+  #turnPrefix({ messageId, text }: ChatRequest): string {
+    return `${this.#messagePrefix(messageId)}${hashOf([text])}:`
+  }
+
+  async #isOf(taskId: string, request: ChatRequest): Promise<boolean> {
+    const { key } = (await this.#call('task:get', { taskId })).task
+    return key?.startsWith(this.#turnPrefix(request)) ?? false
   }
 
   #call<K extends keyof AbilityTypes>(

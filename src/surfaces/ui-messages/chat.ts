@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Caller } from '../../bus/caller.ts'
 import { functionOf, parse } from '../../core/parse.ts'
 import { toResponse } from '../../web/answer.ts'
-import { maxBodyBytes, readJsonBody } from '../../web/body.ts'
+import { codeOfRefusedBody, maxBodyBytes, readJsonBody } from '../../web/body.ts'
 import { problemAnswer, Refusal } from '../../web/problem.ts'
 import { isJsonType, onErrorSchema } from '../../web/request-guard.ts'
 import { FetchedRequest } from '../../web/served-request.ts'
@@ -114,7 +114,7 @@ async function jsonOf(request: Request, limitBytes: number): Promise<unknown> {
     throw new Refusal('UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON with the content type application/json.')
   }
   const body = await readJsonBody(new FetchedRequest(request), limitBytes)
-  if ('refused' in body) throw new Refusal(body.refused === 413 ? 'BODY_TOO_LARGE' : 'INVALID_INPUT', body.why)
+  if ('refused' in body) throw new Refusal(codeOfRefusedBody(body), body.why)
   return body.json
 }
 

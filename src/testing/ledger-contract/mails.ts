@@ -35,6 +35,9 @@ export const mails: Theme = ({ describe, proves, expect }) => {
       // The first reader takes it.
       expect(await ledger.read((tx) => tx.mail.get('one'))).toEqual({ ...mailRow('one', { readAt: 7 }), seq: 1 })
       expect(await ledger.read((tx) => tx.mail.get('none'))).toBe(undefined)
+      for (const recipient of ['carol', 'bob'])
+        await write(ledger, (tx) => tx.mail.markUnread({ id: 'one', recipient }))
+      expect(await unread(ledger)).toEqual(['one', 'two', 'three'])
     })
 
     proves('mail stores a request, its verdict and its answer', async (ledger) => {

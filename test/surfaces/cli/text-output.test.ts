@@ -90,6 +90,27 @@ it('RoundRows reports when no task is active, and the last output of each task',
   expect(view.row('task-lines')).toMatchObject({ lastLine: 'two', startedAt: 0 })
 })
 
+it('errand run shows of a progress bar what a terminal shows at the end of its line', () => {
+  const { io, view, emit } = setup()
+  emit('task.started', 'lines', 0, { status: 'working', from: 'submitted' })
+  emit('output.written', 'lines', 1, {
+    status: 'working',
+    text: '\r1 of 3\r2 of 3\r3 of 3\r\nend\n\r1 of 2\r2 of 2\r\n',
+  })
+  expect(io.out().split('\n').slice(1, -1)).toEqual(['lines | 3 of 3', 'lines | end', 'lines | 2 of 2'])
+  expect(view.row('task-lines')).toMatchObject({ lastLine: '2 of 2' })
+})
+
+it('LogLines keeps of a progress bar what a terminal shows at the end of its line, however its pieces arrive', () => {
+  const lines: string[] = []
+  const log = new LogLines((line) => lines.push(line))
+  for (const content of ['\r1 of', ' 3\r2 of 3', '\r3 of 3\r', '\nend\r\n', '50%', '\r100%', '\r']) {
+    log.take({ taskId: 't', seq: 1, type: 'content', content } as unknown as StreamItem)
+  }
+  log.end()
+  expect(lines).toEqual(['3 of 3', 'end', '100%'])
+})
+
 it('errand run --json prints the feed, one event per line', () => {
   const io = fakeIo()
   const event: TaskEvent = {

@@ -88,6 +88,25 @@ it('verbs of the command line run no task', async () => {
   )
 })
 
+it('verbs of the command line take a terminal of 0 columns for one of 80', async () => {
+  await using place = new Workplace()
+  await place.errand('add', 'Write the report')
+  for (const verb of ['ps', 'tree', 'show #1', 'board']) {
+    const io = fakeIo({ tty: true, cwd: place.folder, env: { ERRAND_LEDGER: join(place.folder, 'ledger.db') } })
+    io.stdout.columns = 0
+    expect(await main(verb.split(' '), io)).toBe(0)
+    expect(io.out()).toContain('Write the report')
+  }
+})
+
+it('errand tree says that no task is open, and that it can show the others', async () => {
+  await using place = new Workplace()
+  await place.errand('add', 'Write the report')
+  await place.errand('cancel', '#1')
+  expect((await place.errand('tree')).out).toBe('No open tasks; --all shows every tree.\n')
+  expect((await place.errand('tree', '--all')).out).toContain('Write the report')
+})
+
 it('errand pause exits with 2 for a wrong state, says what would work, and changes the other tasks', async () => {
   await using place = new Workplace()
   await place.errand('add', 'one')

@@ -83,12 +83,16 @@ it('the HTTP request guard validates content type, then size, then JSON, then th
     problemIn(await ask('POST', '/tasks', body, headers)).status
   expect(await status(huge, { 'content-type': 'text/plain' })).toBe(415)
   expect(await status('{"name":"a"}', { 'content-type': 'application/x-www-form-urlencoded' })).toBe(415)
+  expect(await status('{"name":"a"}', { 'content-encoding': 'gzip' })).toBe(415)
   expect(await status(huge)).toBe(413)
   expect(await status('{"name":')).toBe(400)
   expect(await status(`${'['.repeat(400)}${']'.repeat(400)}`)).toBe(400)
   expect(await status('{"nme":"a"}')).toBe(400)
   expect(await status('[]')).toBe(400)
-  expect((await ask('POST', '/tasks', '{"name":"a"}')).status).toBe(201)
+  const compressed = problemIn(await ask('POST', '/tasks', '{"name":"a"}', { 'content-encoding': 'br' }))
+  expect(compressed.detail).toBe('The body is encoded (Content-Encoding: br). Send it without encoding.')
+  const identity = { 'content-encoding': 'identity' }
+  expect((await ask('POST', '/tasks', '{"name":"a"}', identity)).status).toBe(201)
 })
 
 it('the HTTP request guard accepts a request without a body as one without fields, and refuses a body of an unknown type', async () => {

@@ -39,6 +39,7 @@ const bad: Array<[string, number, Record<string, string>]> = [
   ['text', 415, { 'content-type': 'text/plain' }],
   ['a form', 415, { 'content-type': 'multipart/form-data; boundary=application/json' }],
   ['JSON in another alphabet', 415, { 'content-type': 'application/json; charset=utf-16' }],
+  ['a compressed body', 415, { 'content-encoding': 'gzip' }],
   ['an agent without a proper name', 400, { 'x-errand-agent': 'two words' }],
 ]
 

@@ -219,6 +219,37 @@ it('a chat creates its tasks with the configured fields', async () => {
   expect((await engine.messages(task?.id ?? ''))[0]).toMatchObject({ role: 'system', content: 'You are brief.' })
 })
 
+it.each([
+  { steps: ['edit last'], gets: 'one, edited 1' },
+  { steps: ['edit last', 'edit last'], gets: 'one, edited 2' },
+  { steps: ['again', 'edit last'], gets: 'one, edited 1' },
+  { steps: ['edit last', 'again', 'edit last'], gets: 'one, edited 2' },
+  { steps: ['edit first'], gets: 'edited 1' },
+  { steps: ['again', 'edit first'], gets: 'edited 1' },
+])('a chat answers a message that is edited, and forgets what it replaced: $steps', async ({ steps, gets }) => {
+  const model = createScriptedModel(() => ({ text: 'An answer.' }))
+  const { engine, chat } = await open({ model })
+  const ann = chat('c1')
+  await ann.sendMessage({ text: 'one' })
+  await ann.sendMessage({ text: 'two' })
+  let edits = 0
+  for (const step of steps) {
+    if (step === 'again') await ann.regenerate()
+    else {
+      const messageId = ann.messages[step === 'edit first' ? 0 : 2]?.id as string
+      await ann.sendMessage({ text: `edited ${++edits}`, messageId })
+    }
+    expect([ann.status, ann.said]).toEqual(['ready', 'An answer.'])
+  }
+  await ann.sendMessage({ text: 'three' })
+  expect(ann.status).toBe('ready')
+  const { tasks } = await engine.list()
+  expect(tasks).toHaveLength(3 + steps.length)
+  const third = tasks.find(({ goal }) => goal === 'three')
+  const known = (await engine.dependencies(third?.id ?? '')).map(({ goal }) => goal)
+  expect(known.join(', ')).toBe(gets)
+})
+
 it('a chat answers a repeated request with one task', async () => {
   const { engine, api } = await open({ model: createScriptedModel([{ text: 'Hello.' }]) })
   const body = JSON.stringify({
@@ -251,6 +282,7 @@ describe('The routes of a chat', () => {
   it.each([
     ['no user', 401, { 'content-type': 'application/json' }, user([{ type: 'text', text: 'x' }])],
     ['a form', 415, { 'x-user': 'ann', 'content-type': 'text/plain' }, user([{ type: 'text', text: 'x' }])],
+    ['a compressed body', 415, { ...json, 'content-encoding': 'gzip' }, user([{ type: 'text', text: 'x' }])],
     ['no message', 400, json, { id: 'c1', messages: [] }],
     ['no chat', 400, json, { messages: user([]).messages }],
     ['no text', 400, json, user([])],

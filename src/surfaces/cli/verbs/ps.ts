@@ -4,7 +4,7 @@ import { statusLabels } from '../../../entities/status-filter.ts'
 import { type BriefTask, openStatuses, taskStatuses } from '../../../entities/task.ts'
 import { allBriefly, allTasks } from '../../../plans/each-task.ts'
 import { type CommonArguments, lists, oneOf, switches, texts } from '../../../terminal/arguments.ts'
-import { note, printItems } from '../../../terminal/io.ts'
+import { columnsOf, note, printItems } from '../../../terminal/io.ts'
 import { shellCommand } from '../../../terminal/shell-quote.ts'
 import { openTasks, type TaskChoice } from '../../../terminal/task-list.ts'
 import { hiddenNote, taskTable } from '../../../terminal/task-table.ts'
@@ -50,7 +50,7 @@ export const ps = defineVerb({
       const list = values.json ? allTasks : allBriefly
       const tasks = await (isWhole ? list(engine, choice) : openTasks<BriefTask>(engine, list))
       const none = isNarrowed ? 'No task matches.' : values.all ? 'No tasks.' : 'No open tasks.'
-      const table = tasks.length === 0 ? none : taskTable(tasks, systemClock.now(), io.stdout.columns)
+      const table = tasks.length === 0 ? none : taskTable(tasks, systemClock.now(), columnsOf(io.stdout))
       printItems(io, values, tasks, table)
       const hidden = isWhole || values.json ? undefined : await hiddenNote(engine, tasks.length, psAllOf(values))
       if (hidden !== undefined) note(io, hidden)

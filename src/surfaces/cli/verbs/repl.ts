@@ -7,7 +7,7 @@ import type { Engine, EngineOptions } from '../../../engine-api.ts'
 import { shownLedger } from '../../../ledger/open-ledger.ts'
 import { type FlagsOf, misuse, switches, texts } from '../../../terminal/arguments.ts'
 import { exitCodes } from '../../../terminal/exit-code.ts'
-import { type CommandIo, print } from '../../../terminal/io.ts'
+import { type CommandIo, columnsOf, print } from '../../../terminal/io.ts'
 import { StopListener } from '../../../terminal/stop-listener.ts'
 import { wrapIndented } from '../../../terminal/terminal-text.ts'
 import { endCommands } from '../end-commands.ts'
@@ -99,7 +99,7 @@ async function converse(io: CommandIo, engine: Engine, flags: ReplFlags): Promis
   const quiet = flags.quiet === true
   const { startRepl } = await import('../../repl/index.ts')
   const shown = banner(shownLedger(resolveLedger(flags.ledger, io)), flags.work === true)
-  if (!quiet) print(io, wrapIndented(shown, io.stdout.columns ?? 80))
+  if (!quiet) print(io, wrapIndented(shown, columnsOf(io.stdout) ?? 80))
   const repl = startRepl(engine, {
     input: io.keyboard as NodeJS.ReadableStream,
     output: io.stdout as unknown as NodeJS.WritableStream,

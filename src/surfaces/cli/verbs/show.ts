@@ -1,5 +1,5 @@
 // `errand show`: everything about one task.
-import { printValue } from '../../../terminal/io.ts'
+import { columnsOf, printValue } from '../../../terminal/io.ts'
 import { formatTaskDetails, readTaskDetails, usageOf } from '../../../terminal/task-details.ts'
 import { withTask } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
@@ -13,6 +13,6 @@ export const show = defineVerb({
       const details = await readTaskDetails(engine, found)
       const { task, numberOf: _numberOf, ...rest } = details
       const json = { ...task, ...rest, usage: usageOf(rest.messages) }
-      printValue(io, args.values, json, formatTaskDetails(details, io.stdout.columns))
+      printValue(io, args.values, json, formatTaskDetails(details, columnsOf(io.stdout)))
     }),
 })

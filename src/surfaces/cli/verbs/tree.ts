@@ -1,5 +1,5 @@
 // `errand tree`: tasks with their subtasks.
-import { printItems } from '../../../terminal/io.ts'
+import { columnsOf, printItems } from '../../../terminal/io.ts'
 import { readTree, readTrees, treeLines } from '../../../terminal/task-tree.ts'
 import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
@@ -17,6 +17,7 @@ export const tree = defineVerb({
           ? await readTrees(engine, values.all === true)
           : [await readTree(engine, await findTask(engine, ref))]
       const tasks = trees.flatMap(({ root, below }) => [root, ...below])
-      printItems(io, values, tasks, treeLines(trees, io.stdout.columns))
+      const none = values.all ? 'No tasks.' : 'No open tasks; --all shows every tree.'
+      printItems(io, values, tasks, tasks.length === 0 ? none : treeLines(trees, columnsOf(io.stdout)))
     }),
 })

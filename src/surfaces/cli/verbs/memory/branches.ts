@@ -4,7 +4,7 @@ import type { Engine } from '../../../../engine-api.ts'
 import { mainBranch } from '../../../../entities/memory.ts'
 import { oneOf, texts } from '../../../../terminal/arguments.ts'
 import { cliCaller } from '../../../../terminal/caller.ts'
-import { printItems, printValue } from '../../../../terminal/io.ts'
+import { columnsOf, printItems, printValue } from '../../../../terminal/io.ts'
 import { branchTree, type CountedBranch, conflictLines, nothingKnown } from '../../../../terminal/memory-text.ts'
 import { taskNumbers } from '../../../../terminal/task-labels.ts'
 import { mergeText } from '../../../../terminal/team-text.ts'
@@ -26,7 +26,7 @@ export const branches = defineVerb({
         engine,
         all.flatMap(({ taskId }) => taskId ?? []),
       )
-      printItems(io, values, all, isEmpty ? nothingKnown : branchTree(all, numberOf, io.stdout.columns))
+      printItems(io, values, all, isEmpty ? nothingKnown : branchTree(all, numberOf, columnsOf(io.stdout)))
     }),
 })
 
