@@ -50,7 +50,7 @@ it('errand send --abort pauses a task of another process, which reads the messag
   expect(paused.err).toMatch(/‖ Choose \(#1\) is paused\n +errand resume/)
   await place.errand('resume', '#1')
   expect(await call(place, args, { env }).ended).toMatchObject({ code: 0, out: 'changed\n' })
-  expect(fake.requests[1]?.body.messages.at(-1)).toEqual({ role: 'user', content: 'not that' })
+  expect(fake.requests[1]?.body.messages.at(-1)).toEqual({ role: 'user', content: 'Choose\n\nnot that' })
 })
 
 it('errand send refuses a failed task unless --retry gives it a new attempt', async () => {
