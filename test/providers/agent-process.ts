@@ -26,7 +26,7 @@ const engine = await createEngine({
   abilities: [
     ability('trip:search', z.object({ to: z.string() }), () => ({ offers: [1, 2, 3] })),
     ability('trip:weather', z.object({ city: z.string() }), () => 'Rain.'),
-    // Somebody sends a message while it runs.
+    // A person sends a message while it runs.
     ability(
       'trip:book',
       z
