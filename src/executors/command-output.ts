@@ -1,5 +1,6 @@
 // The output of a command on its way to live readers and into the ledger: whole lines of well-formed text, without the
 // secrets given to the command, and bounded. Works on bytes, because a chunk may end in the middle of a character.
+import { startOf } from '../core/storable-text.ts'
 import { createMasks, type Secret, type SecretMask } from './secret-mask.ts'
 
 /** Bytes kept of the end of each stream. */
@@ -197,6 +198,6 @@ function isContinuation(byte: number | undefined): boolean {
 /** The command as messages quote it: its first line, truncated. */
 export function abbreviated(command: string): string {
   const [line = ''] = command.trim().split('\n', 1)
-  const short = line.length > 200 ? line.slice(0, 200).toWellFormed() : line
+  const short = startOf(line, 200)
   return short === command.trim() ? short : `${short}…`
 }
