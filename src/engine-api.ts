@@ -353,7 +353,10 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
   settled<R = unknown>(task: string, options?: WaitingOptions): Promise<Outcome<R>>
   /** Replays the task from the start (or after a position), then follows it live, and ends with exactly one `end`. */
   stream(task: TaskRef, options?: { after?: number; signal?: AbortSignal }): AsyncIterableIterator<StreamItem>
-  /** The durable feed of all events, after a cursor (0: from the beginning); ends with `signal` or `close`. */
+  /**
+   * The durable feed of all events, after a cursor (0: from the beginning); ends with `signal` or `close`. Throws `CURSOR_AHEAD` for a
+   * cursor that the ledger has not reached, as after the restore of an older copy; so does `stream`.
+   */
   events(options?: {
     after?: number
     signal?: AbortSignal

@@ -379,6 +379,32 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/terminal/a.ts': 'const width = Math.max(0, label); print(...words)',
     },
   },
+  'texts are cut at whole characters': {
+    faults: [
+      { 'src/drafts/draft.ts': "const name = spec.goal?.split('\\n')[0]?.slice(0, maxLength)" },
+      { 'src/steps/explain.ts': "const reason = (given.split('\\n')[0] ?? '').trim().slice(0, maxReasonLength)" },
+      { 'src/bus/ability-error.ts': 'const shown = (id: string) => id.length > max ? `${id.slice(0, max)}…` : id' },
+      { 'src/board/mirror/file-edit.ts': 'const told = `It was ${JSON.stringify(found)?.slice(0, 60)}.`' },
+      {
+        'src/terminal/table.ts': 'function cell(given: string, room: number) { return given.substring(0, maxLength) }',
+      },
+      { 'src/surfaces/inspector/redact.ts': "return typeof value === 'string' ? value.slice(0, 500) : value" },
+      { 'src/steps/send.ts': 'const { name } = task; return name.slice(0, 80)' },
+    ],
+    fine: {
+      'src/core/storable-text.ts': 'const start = text.slice(0, maxLength)',
+      'src/bus/ability-error.ts': 'const shown = clipped(id, 80); const cut = text.slice(0, 80).toWellFormed()',
+      'src/board/team/mail.ts': 'const taken = fitting(unread.slice(0, limit)); names.slice(0, maxNamed).join(between)',
+      'src/steps/explain.ts': 'function listed(name: string[]) { return `${name.slice(0, maxNamed).join(between)}` }',
+      'src/surfaces/inspector/redact.ts':
+        "if (typeof value === 'string') return value; if (Array.isArray(value)) return value.slice(0, maxValues)",
+      'src/core/ids.ts': 'return `${prefix}-${sha256(identityOf(prefix)).slice(0, 26)}`',
+      'src/plans/parse-plan.ts': "sha256(text).slice(0, 16); createHash('sha256').digest('hex').slice(0, 32)",
+      'src/terminal/answer-stream.ts': 'const line = text.slice(0, end); const id = text.slice(0, text.length - held)',
+      'src/models/known-providers.ts': 'name.slice(0, -suffix.length)',
+      'src/abilities/task/list.ts': 'return { tasks: found.slice(0, input.limit) }',
+    },
+  },
   'no file contains TODO, FIXME or XXX': {
     faults: [{ 'src/bus/bus.ts': '// TODO: more' }, { 'src/bus/bus.ts': '/* FIXME */' }],
     fine: { 'src/bus/bus.ts': 'const todo = todos.length' },
@@ -430,6 +456,11 @@ describe('the rules of the house', () => {
 
   it('test titles use `it` and begin with their conformance ids', () => {
     expect(titlesHaveOneForm(readFolder(root, 'test', '.ts'))).toEqual([])
+  })
+
+  it('the page cuts texts at whole characters', () => {
+    const files = ['.ts', '.tsx'].flatMap((ending) => readFolder(root, 'page/src', ending))
+    expect(rules['texts are cut at whole characters'](files)).toEqual([])
   })
 
   it('test, bench, examples and scripts follow the rules for names', () => {

@@ -51,7 +51,7 @@ export interface AbilityHost extends MemoryHost {
   moved(signal: AbortSignal): Promise<void>
   /** Resolves when what is ready now and finds a slot of this engine has been started. */
   admitted(): Promise<void>
-  /** The durable feed in pages; `engine.events` returns the same one by one. @throws ErrandError ENGINE_CLOSED, CURSOR_TOO_OLD */
+  /** The durable feed in pages; `engine.events` returns the same one by one. @throws ErrandError ENGINE_CLOSED, CURSOR_TOO_OLD, CURSOR_AHEAD */
   pages(options: { after: number; signal: AbortSignal; taskId: string | undefined }): AsyncIterable<TaskEvent[]>
   /** Wakes the waiters of this engine after a step that wrote no event. */
   wake(): Promise<void>

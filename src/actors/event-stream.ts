@@ -1,7 +1,7 @@
 // The durable feed as an async iterator, for programs and clients.
 import type { TaskEvent } from '../entities/event.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { purgedThrough, requireCursor } from '../steps/purge.ts'
+import { purgedThrough, requireCursor, requireReached } from '../steps/purge.ts'
 import type { Feed } from './feed.ts'
 import { Follower, pageSize } from './follower.ts'
 
@@ -15,7 +15,7 @@ export interface EventStreamOptions {
 
 /**
  * @throws ErrandError CURSOR_TOO_OLD when events after the position have been purged. Events of one task are purged
- * with the task.
+ * with the task. CURSOR_AHEAD for a position that the ledger has not reached.
  */
 export async function* followEvents(
   ledger: Ledger,
@@ -36,6 +36,8 @@ export async function* followPages(
   feed: Feed,
   { after, signal, follow, taskId }: EventStreamOptions,
 ): AsyncGenerator<TaskEvent[], void, void> {
+  // What the feed has published is reached; another engine may have written more.
+  if (after > feed.cursor) await ledger.read((tx) => requireReached(tx, after))
   /** Position up to which events had been purged at the last read: only a later purge can lose events. */
   let purged: number | undefined
   const read = (from: number) =>

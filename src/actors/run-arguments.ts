@@ -1,5 +1,6 @@
 // Validates what an executor passes to `run.*`, before anything of it is recorded. Calls are many and most have no
 // options, so absent options cost nothing.
+
 import type { CallOptions, Parsed } from '../api/executor.ts'
 import { callOptionsSchema } from '../api/options.ts'
 import { durationForms, maxDurationMs } from '../core/duration.ts'
@@ -8,6 +9,7 @@ import { ErrandError, nearestName } from '../core/errors.ts'
 import { checkText } from '../core/json.ts'
 import { kindOf } from '../core/kind-of.ts'
 import { parse, requireText, type Schema } from '../core/parse.ts'
+import { startOf } from '../core/storable-text.ts'
 import { messageRoles } from '../entities/message.ts'
 import type { CallFunction } from './perform-call.ts'
 
@@ -78,7 +80,7 @@ export function requireDuration(ms: unknown): number {
   if (parsed.success) return parsed.data
   throw new ErrandError(
     'INVALID_INPUT',
-    `run.sleep expects milliseconds, from 0 to ${maxDurationMs}, or a duration like ${durationForms}, got ${typeof ms === 'number' ? ms : typeof ms === 'string' ? JSON.stringify(ms.slice(0, 60)) : kindOf(ms)}.`,
+    `run.sleep expects milliseconds, from 0 to ${maxDurationMs}, or a duration like ${durationForms}, got ${typeof ms === 'number' ? ms : typeof ms === 'string' ? JSON.stringify(startOf(ms, 60)) : kindOf(ms)}.`,
     { ms },
   )
 }

@@ -6,7 +6,7 @@ import type { StoredError } from '../core/errors.ts'
 import { faithfulImage, fromJson, recordedImage, toJson } from '../core/json.ts'
 import { isRedactFailure } from '../core/redact.ts'
 import { rest } from '../core/signals.ts'
-import { clipped, storableText } from '../core/storable-text.ts'
+import { clipped, startOf, storableText } from '../core/storable-text.ts'
 import { messageOf, toStoredError } from '../core/stored-error.ts'
 import { inputToRead } from '../core/visible-json.ts'
 import { type CallRecord, identOf, isInDoubt, notesProcess } from '../entities/call.ts'
@@ -266,7 +266,7 @@ export class RunCalls {
       if (call !== undefined) call.details = details
       return this.#core.step(noteEntry(ref, record.id, details, host.stepContext()))
     }
-    const identity = `${record.taskId}/${record.name.slice(0, 100)}/${record.ident}/${record.ordinal}`
+    const identity = `${record.taskId}/${startOf(record.name, 100)}/${record.ident}/${record.ordinal}`
     return {
       name: record.name,
       context: { callId: record.id, identity, signal, note },

@@ -9,6 +9,7 @@ import type { MessageRecord } from '../entities/message.ts'
 import { isSettled, type TaskStatus } from '../entities/task.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { maxPageBytes } from '../ledger/page-bytes.ts'
+import { requireReached } from '../steps/purge.ts'
 import { requireTask } from '../steps/step-context.ts'
 import type { Feed } from './feed.ts'
 import { itemsOf } from './stream-items.ts'
@@ -53,7 +54,7 @@ export interface StreamOptions {
   signal: AbortSignal | undefined
 }
 
-/** @throws ErrandError NOT_FOUND at the first step, for an unknown task. */
+/** @throws ErrandError at the first step: NOT_FOUND for an unknown task, CURSOR_AHEAD for a position that the ledger has not reached. */
 export async function* streamTask(
   ledger: Ledger,
   feed: Feed,
@@ -79,7 +80,7 @@ export async function* streamTask(
   unlisten.push(feed.onStop(notify))
   signal?.addEventListener('abort', notify)
   try {
-    requireTask(await ledger.read((tx) => tx.task.get(taskId)), taskId)
+    await requireStart(ledger, taskId, after)
     while (!signal?.aborted) {
       changed = false
       const pieces = live.splice(0)
@@ -121,6 +122,13 @@ export async function* streamTask(
     const { after: _after, ...content } = piece as LivePiece
     return { type: 'content', taskId, seq: cursor, ...content }
   }
+}
+
+function requireStart(ledger: Ledger, taskId: string, after: number): Promise<void> {
+  return ledger.read(function* (tx) {
+    requireTask(yield* tx.task.get(taskId), taskId)
+    yield* requireReached(tx, after)
+  })
 }
 
 /**

@@ -1,5 +1,6 @@
 // A task board as four tools for agent loops, under the usual names and input shapes. Every tool returns text, also for errors, so
 // that a loop can continue.
+
 import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
 import type { JsonSchema } from '../bus/json-schema.ts'
@@ -10,6 +11,7 @@ import { durationSchema } from '../core/duration-schema.ts'
 import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
 import { anyJsonObject, parse } from '../core/parse.ts'
+import { startOf } from '../core/storable-text.ts'
 import { type BoardRef, type BoardTask, boardRefSchema, boardStatuses } from '../entities/board.ts'
 import { type CreationBounds, creationBoundsSchema } from '../entities/creation-bounds.ts'
 import { fieldsFor } from '../entities/task-fields.ts'
@@ -256,7 +258,7 @@ export function requireStatus(input: unknown): void {
   if (status === undefined || (boardStatuses as readonly unknown[]).includes(status)) return
   throw new ErrandError(
     'INVALID_INPUT',
-    `Invalid status: ${(typeof status === 'string' ? status : (JSON.stringify(status) ?? typeof status)).slice(0, 100)}`,
+    `Invalid status: ${startOf(typeof status === 'string' ? status : (JSON.stringify(status) ?? typeof status), 100)}`,
     { field: 'status', allowed: [...boardStatuses] },
   )
 }

@@ -2,6 +2,7 @@
 // thrown value, and that value as its cause.
 
 import { briefError, ErrandError, Failure, nearestName } from '../core/errors.ts'
+import { clipped } from '../core/storable-text.ts'
 import { readableError, toStoredError } from '../core/stored-error.ts'
 import { maxAbilityIdLength } from '../entities/ability-pattern.ts'
 
@@ -32,7 +33,7 @@ export function isUncalled(error: unknown): boolean {
 /** An id from outside, shortened for messages and logs. */
 export function shownId(abilityId: unknown): string {
   const text = String(abilityId)
-  return text.length > maxAbilityIdLength ? `${text.slice(0, maxAbilityIdLength)}…` : text
+  return clipped(text, maxAbilityIdLength + 1).toWellFormed()
 }
 
 export function notFound(abilityId: string, known: Iterable<string>): ErrandError {

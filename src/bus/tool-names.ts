@@ -2,6 +2,7 @@
 // parsed, because two ids may be equal once their colons are replaced.
 import { once } from '../core/once.ts'
 import { sha256 } from '../core/sha256.ts'
+import { startOf } from '../core/storable-text.ts'
 import type { Ability } from './ability.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { modelSchema } from './model-schema.ts'
@@ -99,7 +100,7 @@ function hashedName(id: string, taken: ReadonlySet<string>): string {
   const digits = sha256(id)
   for (let length = minHashLength; ; length++) {
     const suffix = `_${digits.slice(0, length)}`
-    const name = `${plainName(id).slice(0, maxToolNameLength - suffix.length)}${suffix}`
+    const name = `${startOf(plainName(id), maxToolNameLength - suffix.length)}${suffix}`
     if (!taken.has(name) || length >= maxToolNameLength) return name
   }
 }

@@ -1,7 +1,9 @@
 // The schemas of every duration and time from outside, and what the engine keeps of them: whole milliseconds within the range of a date.
+
 import { z } from 'zod'
 import { type Duration, durationForms, durationPattern, maxDurationMs, parseDuration } from './duration.ts'
 import { kindOf } from './kind-of.ts'
+import { startOf } from './storable-text.ts'
 
 interface Bounds {
   min?: number
@@ -37,7 +39,7 @@ export function durationSchema(bounds: Bounds = {}): z.ZodType<number, Duration>
 
 function noDuration(given: unknown): string {
   const got =
-    typeof given === 'string' ? JSON.stringify(given.slice(0, 60)) : typeof given === 'number' ? given : kindOf(given)
+    typeof given === 'string' ? JSON.stringify(startOf(given, 60)) : typeof given === 'number' ? given : kindOf(given)
   return `expected milliseconds or a duration like ${durationForms}, got ${got}`
 }
 

@@ -25,6 +25,8 @@ export const errorCodes = {
     'The caller has too many requests waiting, or sent too many in a short time. Over HTTP, `retry-after` says how long to wait.',
   CURSOR_TOO_OLD:
     'The events after this position have been purged. Read the state again and follow the events from there.',
+  CURSOR_AHEAD:
+    'The position is beyond the last event: the ledger was replaced by an older copy, or the position is that of another ledger. Begin anew without it: read the state again and follow the events from there.',
   RUN_ENDED: 'The run has ended, so its further requests are refused.',
   NO_QUESTION: 'The task has no open question.',
   INVALID_ANSWER: 'The answer does not match the schema of the question.',

@@ -1,8 +1,10 @@
 // What a refused value should have been: the accepted values and the nearest of them, instead of zod's "Invalid input".
+
 import type { z } from 'zod'
 import { didYouMean } from './did-you-mean.ts'
 import { nearestName } from './errors.ts'
 import { kindOf } from './kind-of.ts'
+import { startOf } from './storable-text.ts'
 
 /** Values that a message lists; of more it says how many there are. */
 const maxListed = 50
@@ -25,8 +27,8 @@ export function notOneOf(values: readonly unknown[], given: unknown, others: rea
   const names = values.map(String)
   const listed = names.length > maxListed ? [...names.slice(0, maxListed), `… (${names.length} in all)`] : names
   const one = names.length === 1 && others.length === 0 ? '' : 'one of '
-  const got = typeof given === 'string' ? `, got ${JSON.stringify(given.slice(0, maxQuoted))}` : ''
-  const nearest = typeof given === 'string' ? nearestValue(given.slice(0, maxQuoted), names) : undefined
+  const got = typeof given === 'string' ? `, got ${JSON.stringify(startOf(given, maxQuoted))}` : ''
+  const nearest = typeof given === 'string' ? nearestValue(startOf(given, maxQuoted), names) : undefined
   const rest = others.map((other) => ` or ${other}`).join('')
   return `expected ${one}${listed.join(', ')}${rest}${got}${nearest === undefined ? '' : `.${didYouMean(nearest)}`}`
 }

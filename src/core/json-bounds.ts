@@ -1,7 +1,7 @@
 // The JSON image of an unchecked value, bounded in size: for people who read an error, not for programs that need the value
 // back. Unlike `toJson`, which refuses values that it cannot store faithfully, this accepts anything and never throws.
 import { types } from 'node:util'
-import { clipped, storableText } from './storable-text.ts'
+import { clipped, startOf, storableText } from './storable-text.ts'
 
 /** Deeper nesting is cut. */
 const maxDepth = 20
@@ -47,7 +47,7 @@ function imageOf(value: unknown, walk: Walk): unknown {
 }
 
 function textOf(text: string, walk: Walk): string {
-  const kept = storableText(text.slice(0, Math.max(0, walk.left)))
+  const kept = storableText(startOf(text, Math.max(0, walk.left)))
   walk.left -= text.length
   return kept
 }

@@ -1,6 +1,8 @@
 // JSON text from outside: request bodies, tools, options, files. `JSON.parse` rounds integers that a number cannot hold, and the lost
 // digits would go unnoticed; such a text is refused.
+
 import { ErrandError } from './errors.ts'
+import { startOf } from './storable-text.ts'
 
 /** Only such a text can hold a number that loses digits. */
 const longNumber = /\d{16}|\d[eE]/
@@ -18,7 +20,7 @@ function exactNumber(_key: string, value: unknown, { source = '' }: { source?: s
   if (typeof value !== 'number' || isExact(value, source)) return value
   throw new ErrandError(
     'INVALID_INPUT',
-    `it has a number that cannot be stored exactly (${source.slice(0, 40)}); write it as text`,
+    `it has a number that cannot be stored exactly (${startOf(source, 40)}); write it as text`,
     {},
   )
 }

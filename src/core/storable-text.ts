@@ -9,9 +9,14 @@ export function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\u0000', '\uFFFD')
 }
 
-/** At most `maxLength` UTF-16 units. A text that is cut ends with an ellipsis, and never with half a surrogate pair. */
-export function clipped(text: string, maxLength: number): string {
+/** At most the first `maxLength` UTF-16 units, and never half a surrogate pair: every text that is stored or shown is cut by this. */
+export function startOf(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
-  const start = text.slice(0, maxLength - 1)
-  return `${/[\uD800-\uDBFF]$/.test(start) ? start.slice(0, -1) : start}…`
+  const start = text.slice(0, maxLength)
+  return /[\uD800-\uDBFF]$/.test(start) ? start.slice(0, -1) : start
+}
+
+/** The same, with an ellipsis at the end of a text that is cut. */
+export function clipped(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text : `${startOf(text, maxLength - 1)}…`
 }

@@ -8,6 +8,7 @@ import type { Ids } from '../core/ids.ts'
 import { checkText, faithfulImage } from '../core/json.ts'
 import { parse } from '../core/parse.ts'
 import { objectToStore, type Redaction } from '../core/redact.ts'
+import { startOf } from '../core/storable-text.ts'
 import type { TaskPolicy } from '../entities/task.ts'
 import { type PolicyFields, policyFrom, type StoredFields, storedFrom } from '../entities/task-fields.ts'
 import { agentNameOf, type Opening, openingOf, type TeamSpec, teamSpecOf } from './agent-draft.ts'
@@ -140,7 +141,8 @@ function draftTree(
   const executor = named ?? executorOfGoal(spec)
   const children = spec.tasks ?? {}
   const group = spec.tasks !== undefined && executor === null && spec.goal === undefined
-  const name = spec.name ?? localName ?? named ?? spec.goal?.split('\n')[0]?.slice(0, maxDefaultNameLength)
+  const [goal] = spec.goal?.split('\n', 1) ?? []
+  const name = spec.name ?? localName ?? named ?? (goal === undefined ? goal : startOf(goal, maxDefaultNameLength))
   if (name === undefined) {
     throw new ErrandError('INVALID_INPUT', 'A task needs a name, unless it has an executor or a goal. Add `name`.', {})
   }

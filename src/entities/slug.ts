@@ -1,5 +1,7 @@
 // Segments of branch names, made from the name of a task or the id of an agent.
 
+import { startOf } from '../core/storable-text.ts'
+
 const maxSegmentLength = 60
 
 /**
@@ -41,5 +43,5 @@ function withoutAccents(text: string): string {
 const marks = /\p{M}+/gu
 
 function cutToSegment(text: string): string {
-  return text.slice(0, maxSegmentLength).replace(/-+$/, '')
+  return startOf(text, maxSegmentLength).replace(/-+$/, '')
 }

@@ -3,10 +3,12 @@
 // more.
 import type { Task } from '../entities/task.ts'
 import { startOfText } from './command-output.ts'
+import { isOutputFile } from './output-file.ts'
 import { markVariables } from './process-mark.ts'
 import { isSecretVariable } from './secret-variables.ts'
 
 const resultPrefix = 'ERRAND_RESULT_'
+const filePrefix = `${resultPrefix}FILE_`
 
 /** Maximum length of one result, in bytes: Linux accepts 128 KiB for `NAME=value`. */
 export const maxResultLength = 96 * 1024
@@ -30,6 +32,8 @@ export interface EnvironmentParts {
   own?: Readonly<Record<string, string>>
   identity: CommandIdentity
   dependencies?: ReadonlyArray<Pick<Task, 'name' | 'result'>>
+  /** Writes a result that does not fit into its variable into a file, and returns its path. */
+  writeResult?: (text: string) => string
 }
 
 export function commandEnvironment({
@@ -37,6 +41,7 @@ export function commandEnvironment({
   own = {},
   identity,
   dependencies = [],
+  writeResult,
 }: EnvironmentParts): NodeJS.ProcessEnv {
   return {
     ...inherited(process.env, inheritEnv),
@@ -44,7 +49,7 @@ export function commandEnvironment({
     ERRAND_TASK_ID: identity.taskId,
     ...markVariables(identity.callId, process.env),
     ...(identity.ledger === undefined ? {} : { ERRAND_LEDGER: identity.ledger }),
-    ...resultVariables(dependencies),
+    ...resultVariables(dependencies, identity.ledger, writeResult),
   }
 }
 
@@ -70,17 +75,38 @@ function inherited(environment: NodeJS.ProcessEnv, inheritEnv: boolean): NodeJS.
   return Object.fromEntries(Object.entries(environment).filter(([name]) => isInherited(name)))
 }
 
-function resultVariables(dependencies: ReadonlyArray<Pick<Task, 'name' | 'result'>>): Record<string, string> {
+function resultVariables(
+  dependencies: ReadonlyArray<Pick<Task, 'name' | 'result'>>,
+  ledger: string | undefined,
+  writeResult: EnvironmentParts['writeResult'],
+): Record<string, string> {
   const variables: Record<string, string> = {}
+  const files: Record<string, string> = {}
   let room = maxResults
   for (const { name, result } of dependencies) {
     // The first task of a name keeps it: a task added before this one later does not replace its result.
     if (Object.hasOwn(variables, resultVariable(name))) continue
-    const value = startOfText(resultText(result), Math.min(maxResultLength, room))
+    const text = resultText(result)
+    const value = startOfText(text, Math.min(maxResultLength, room))
     variables[resultVariable(name)] = value
+    const file = outputFileOf(result, ledger) ?? (value === text ? undefined : writeResult?.(text))
+    if (file !== undefined) files[fileVariable(name)] = file
     room -= Buffer.byteLength(value)
   }
-  return variables
+  // A task may be named like the variable of another's file; a plan with both is refused.
+  return { ...files, ...variables }
+}
+
+/** The file with the whole output of a command whose result is cut; empty if there is none, so that reading it fails. */
+function outputFileOf(result: unknown, ledger: string | undefined): string | undefined {
+  const { stdoutFile } = (result ?? {}) as { stdoutFile?: unknown }
+  if (stdoutFile === undefined) return undefined
+  return typeof stdoutFile === 'string' && isOutputFile(stdoutFile, ledger) ? stdoutFile : ''
+}
+
+/** The variable with the path of the whole result of the task of this name, if `resultVariable` holds only a part of it. */
+export function fileVariable(name: string): string {
+  return filePrefix + resultVariable(name).slice(resultPrefix.length)
 }
 
 /** The variable with the result of the task of this name. */

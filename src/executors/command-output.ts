@@ -1,5 +1,6 @@
 // The output of a command on its way to live readers and into the ledger: whole lines of well-formed text, without the
 // secrets given to the command, and bounded. Works on bytes, because a chunk may end in the middle of a character.
+import { startOf } from '../core/storable-text.ts'
 import { createMasks, type Secret, type SecretMask } from './secret-mask.ts'
 
 /** Bytes kept of the end of each stream. */
@@ -32,21 +33,33 @@ export interface OutputStream {
   readonly truncated: boolean
 }
 
-/** @param secrets are replaced in the output. */
-export function createCommandOutput(emit: Emit, secrets: readonly Secret[] = []): CommandOutput {
+/**
+ * @param secrets are replaced in the output.
+ * @param whole gets all bytes of stdout, without the secrets.
+ */
+export function createCommandOutput(
+  emit: Emit,
+  secrets: readonly Secret[] = [],
+  whole?: { push(chunk: Buffer): void },
+): CommandOutput {
   const emitLines = boundStorage(emit)
   const createMask = createMasks(secrets)
   return {
-    stdout: createOutputStream(emitLines, createMask?.()),
+    stdout: createOutputStream(emitLines, createMask?.(), whole),
     stderr: createOutputStream(emitLines, createMask?.()),
   }
 }
 
-function createOutputStream(emitLines: (lines: string[]) => void, mask: SecretMask | undefined): OutputStream {
+function createOutputStream(
+  emitLines: (lines: string[]) => void,
+  mask: SecretMask | undefined,
+  whole?: { push(chunk: Buffer): void },
+): OutputStream {
   const lines = new LineSplitter()
   const tail = new Tail(maxTailBytes)
   const take = (chunk: Buffer): void => {
     tail.push(chunk)
+    whole?.push(chunk)
     emitLines(lines.push(chunk))
   }
   return {
@@ -116,17 +129,23 @@ export class LineSplitter {
 
 /** Keeps the end of a stream of bytes. */
 export class Tail {
-  truncated = false
   readonly #limit: number
+  /** Bytes of the whole stream. */
+  #length = 0
   #kept: Buffer = Buffer.alloc(0)
 
   constructor(limit: number) {
     this.#limit = limit
   }
 
+  /** Bytes are missing from `text`, or will be when it is read: the kept bytes are cut only now and then. */
+  get truncated(): boolean {
+    return this.#length > this.#limit
+  }
+
   push(chunk: Buffer): void {
+    this.#length += chunk.length
     this.#kept = Buffer.concat([this.#kept, chunk.subarray(-this.#limit)])
-    if (chunk.length > this.#limit) this.truncated = true
     // Twice the limit, so that most chunks are appended without moving the kept bytes.
     if (this.#kept.length > 2 * this.#limit) this.#cut()
   }
@@ -138,7 +157,6 @@ export class Tail {
 
   #cut(): void {
     this.#kept = Buffer.from(this.#kept.subarray(-this.#limit))
-    this.truncated = true
   }
 }
 
@@ -180,6 +198,6 @@ function isContinuation(byte: number | undefined): boolean {
 /** The command as messages quote it: its first line, truncated. */
 export function abbreviated(command: string): string {
   const [line = ''] = command.trim().split('\n', 1)
-  const short = line.length > 200 ? line.slice(0, 200).toWellFormed() : line
+  const short = startOf(line, 200)
   return short === command.trim() ? short : `${short}…`
 }

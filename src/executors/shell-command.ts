@@ -5,7 +5,8 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { Failure } from '../core/errors.ts'
 import { type Exit, gateCommand } from './command.ts'
 import { commandEnvironment } from './command-environment.ts'
-import { abbreviated, type CommandOutput, createCommandOutput, endOfText } from './command-output.ts'
+import { abbreviated, type CommandOutput, createCommandOutput, endOfText, maxTailBytes } from './command-output.ts'
+import { OutputFile, ResultFiles } from './output-file.ts'
 import { markOf } from './process-mark.ts'
 import { resolveReferences, type StoredEnvironment } from './secret-reference.ts'
 
@@ -39,6 +40,7 @@ interface Ended extends Exit {
   stdout: string
   stderr: string
   truncated: boolean
+  stdoutFile?: string | null
 }
 
 /** Bytes of each stream in the details of an error, and length and number of the lines quoted in its message. */
@@ -58,17 +60,23 @@ export async function runShellCommand(
   const refused = new AbortController()
   const signal = AbortSignal.any([context.signal, refused.signal])
   const { variables, secrets } = resolveReferences(input.env ?? {}, process.env)
-  const output = createCommandOutput((text, how) => {
-    // Output printed while the command is being ended is dropped: its run accepts no more.
-    if (signal.aborted) return
-    try {
-      run.emit(text, how)
-    } catch (error) {
-      // Thrown in a stream event, the error would crash the process; as an abort reason it ends the command.
-      refused.abort(error)
-    }
-  }, secrets)
-  const spec = {
+  const whole = new OutputFile(options.ledger, context.callId, maxTailBytes)
+  const results = new ResultFiles()
+  const output = createCommandOutput(
+    (text, how) => {
+      // Output printed while the command is being ended is dropped: its run accepts no more.
+      if (signal.aborted) return
+      try {
+        run.emit(text, how)
+      } catch (error) {
+        // Thrown in a stream event, the error would crash the process; as an abort reason it ends the command.
+        refused.abort(error)
+      }
+    },
+    secrets,
+    whole,
+  )
+  const spec = async () => ({
     command: input.run,
     shell: input.shell ?? (process.env['SHELL'] || '/bin/sh'),
     cwd: input.cwd,
@@ -77,15 +85,25 @@ export async function runShellCommand(
       own: variables,
       identity,
       dependencies: await run.dependencies(),
+      writeResult: (text) => results.write(text),
     }),
     stdin: input.stdin,
     mark: markOf(context.callId),
     output,
     killGraceMs: options.killGraceMs ?? 2000,
     clock: options.clock ?? systemClock,
+  })
+  try {
+    const start = await gateCommand(await spec(), { signal, note: (processGroup) => context.note({ processGroup }) })
+    const result = judge(input.run, await start(signal), output)
+    const stdoutFile = whole.keep()
+    return stdoutFile === undefined ? result : { ...result, stdoutFile }
+  } catch (error) {
+    whole.discard()
+    throw error
+  } finally {
+    results.remove()
   }
-  const start = await gateCommand(spec, { signal, note: (processGroup) => context.note({ processGroup }) })
-  return judge(input.run, await start(signal), output)
 }
 
 function judge(command: string, exit: Exit, { stdout, stderr }: CommandOutput): Ended {

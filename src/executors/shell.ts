@@ -35,6 +35,11 @@ const shellResult = once(() =>
     stderr: z.string(),
     /** The beginning of stdout or stderr is missing. */
     truncated: z.boolean(),
+    /**
+     * If the beginning of stdout is missing: the file that holds all of it, up to 64 MiB. It is beside the ledger if the
+     * executor knows the ledger's file, else in the folder for temporary files. Null: it could not be written.
+     */
+    stdoutFile: z.string().nullable().optional(),
   }),
 )
 

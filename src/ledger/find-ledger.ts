@@ -34,3 +34,8 @@ function inGitDirectory(cwd: string, env: Environment): string | undefined {
     return undefined // no git here, or no repository: then the ledger lies beside the work
   }
 }
+
+/** False for a ledger that is not a file of this machine. */
+export function isLedgerFile(ledger: string): boolean {
+  return ledger !== ':memory:' && !/^[a-z][a-z0-9+.-]+:\/\//i.test(ledger)
+}

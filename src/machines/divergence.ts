@@ -3,6 +3,7 @@
 
 import { ErrandError } from '../core/errors.ts'
 import { canonicalJson } from '../core/json.ts'
+import { clipped } from '../core/storable-text.ts'
 import { type CallRecord, identOf } from '../entities/call.ts'
 import type { OnInterrupt } from '../entities/task-fields.ts'
 
@@ -234,5 +235,5 @@ const maxShownLength = 80
 function shown(value: unknown): string {
   if (value === undefined) return 'not given'
   const text = JSON.stringify(value)
-  return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text
+  return clipped(text, maxShownLength + 1)
 }

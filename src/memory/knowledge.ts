@@ -1,9 +1,11 @@
 // The answers that a deliberation has collected from asynchronous functions (an embedding model, functions of the embedder), its open
 // questions, and asking them.
+
 import { z } from 'zod'
 import type { ComparedFact, LikenessFunction } from '../api/options.ts'
 import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
+import { startOf } from '../core/storable-text.ts'
 import type { MemoryHost } from './memory-host.ts'
 
 export type JudgedPair = readonly [existing: ComparedFact, incoming: ComparedFact]
@@ -95,7 +97,7 @@ function wrongAnswer(option: string, expected: string, answer: unknown): ErrandE
     typeof answer === 'number' || typeof answer === 'string' ? JSON.stringify(String(answer)) : typeof answer
   return new ErrandError(
     'EXECUTION_ERROR',
-    `The function \`memory.${option}\` returned ${shown.slice(0, 100)}: expected ${expected}. Nothing was changed.`,
+    `The function \`memory.${option}\` returned ${startOf(shown, 100)}: expected ${expected}. Nothing was changed.`,
     { option: `memory.${option}` },
   )
 }

@@ -1,6 +1,8 @@
 // A fetch for models whose answer must be a stream of events: another answer with status 200 (a login page, an error as JSON, a server that does
 // not stream) has no event at all, and would look like a stream that broke off.
+
 import { Failure } from '../core/errors.ts'
+import { startOf } from '../core/storable-text.ts'
 import { clean, saidIn } from './provider-error.ts'
 
 /** Characters of the answer that are quoted, before they are shortened to a line. */
@@ -11,7 +13,7 @@ export const fetchStream: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
   const type = response.headers.get('content-type') ?? 'no content type'
   if (!response.ok || type.includes('event-stream') || !asksForStream(init?.body)) return response
-  const text = (await response.text()).slice(0, maxQuotedLength)
+  const text = startOf(await response.text(), maxQuotedLength)
   throw new Failure(
     `the server answered with ${type} in place of a stream: ${clean(saidIn(text))}. Check the address: most servers need /v1 at its end.`,
     { code: 'protocol', retry: false },

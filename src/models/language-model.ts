@@ -1,8 +1,10 @@
 // What counts as a language model: any object of the AI SDK's specification v3 or v4, recognized by its shape. No
 // package of that SDK is imported, so an application uses its own version, with any middleware.
+
 import { z } from 'zod'
 import { kindOf } from '../core/kind-of.ts'
 import { parse } from '../core/parse.ts'
+import { startOf } from '../core/storable-text.ts'
 
 /** A language model of the AI SDK (specification v3 or v4), as far as it is used here. */
 export interface LanguageModelLike {
@@ -16,7 +18,7 @@ export interface LanguageModelLike {
 /** Why a value is not a usable model, as a sentence; undefined when it is one. */
 function objectionTo(value: unknown): string | undefined {
   if (typeof value === 'string') {
-    return `expected a language model object, got the string "${value.slice(0, 100)}": register the model under a name and use that name`
+    return `expected a language model object, got the string "${startOf(value, 100)}": register the model under a name and use that name`
   }
   if (typeof value !== 'object' || value === null) return `expected a language model object, got ${kindOf(value)}`
   if ((value as Partial<LanguageModelLike>).specificationVersion === undefined) {

@@ -1,8 +1,10 @@
 // The models of an engine by name. The first one is the default unless another is set; an unregistered name of the form
 // `provider:model` is resolved by a function of the embedder, once.
+
 import { z } from 'zod'
 import { ErrandError, nearestName } from '../core/errors.ts'
 import { requireText } from '../core/parse.ts'
+import { startOf } from '../core/storable-text.ts'
 import { type LanguageModelLike, requireLanguageModel } from './language-model.ts'
 
 /** Creates a model from a name such as `openai:gpt-5-mini`; undefined for an unknown name. */
@@ -137,6 +139,6 @@ function requireId(id: unknown): string {
   const name = requireText(id, 'the name of a model')
   if (name.trim() !== '' && name.length <= 200) return name
   throw new ErrandError('INVALID_INPUT', 'The name of a model must have 1 to 200 characters.', {
-    id: name.slice(0, 200),
+    id: startOf(name, 200),
   })
 }

@@ -1,5 +1,7 @@
 // Reads the error of a model provider by its shape: codes, status, headers, requested delay, and its text without keys.
+
 import type { Clock } from '../core/clock.ts'
+import { startOf } from '../core/storable-text.ts'
 
 /** Maximum delay that a provider may request, in milliseconds: one hour. */
 const maxRetryAfterMs = 60 * 60 * 1000
@@ -28,7 +30,7 @@ export function rootOf(thrown: unknown): unknown {
 export function readProviderError(thrown: unknown): ProviderError {
   const error = record(thrown)
   const nested = record(record(error['data'])['error'])
-  const body = text(error['responseBody']).slice(0, 10_000)
+  const body = startOf(text(error['responseBody']), 10_000)
   const message = text(thrown) || text(error['message'])
   return {
     name: thrown instanceof Error ? thrown.name : '',
@@ -71,7 +73,7 @@ function misfitIn(error: Record<string, unknown>): string {
   const found = typeof given === 'string' ? given : value === undefined ? '' : (JSON.stringify(value) ?? '')
   const [issue] = [record(cause)['issues'] ?? []].flat()
   const path = [record(issue)['path'] ?? []].flat().map(String).join('.')
-  return `${found.slice(0, maxMisfitLength).toWellFormed()}${path === '' ? '' : ` (at ${path})`}`
+  return `${startOf(found, maxMisfitLength)}${path === '' ? '' : ` (at ${path})`}`
 }
 
 function causesOf(cause: unknown, depth = 0): string {
@@ -119,11 +121,11 @@ const secret =
 
 /** A provider's text on one line, without anything that looks like a key. */
 export function clean(message: string): string {
-  return message
+  const line = message
     .replace(secret, '[hidden]')
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim()
-    .slice(0, 500)
+  return startOf(line, 500)
 }
 
 function number(value: string | undefined): number | undefined {

@@ -1,8 +1,10 @@
 // A model that plays a script: for tests, demonstrations and dry runs, without network or key. Its provider is
 // `errand-script`, so that it is never mistaken for another.
+
 import { z } from 'zod'
 import { Failure } from '../core/errors.ts'
 import { parse } from '../core/parse.ts'
+import { startOf } from '../core/storable-text.ts'
 import { maxSearchMs, withinTime } from '../core/within-time.ts'
 import type { LanguageModelLike } from './language-model.ts'
 import type { ModelCallOptions, PromptMessage } from './model-prompt.ts'
@@ -121,7 +123,7 @@ function chooserFrom(turns: readonly ParsedTurn[]): (prompt: ScriptedPrompt) => 
     if (turn) return turn
     throw new Failure(
       `The script has no turn for this step: the model has answered ${prompt.turn} times, and ${part.length} turns match this conversation. ` +
-        `Its goal begins "${prompt.goal.slice(0, 80)}", its last message "${prompt.last.slice(0, 80)}".`,
+        `Its goal begins "${startOf(prompt.goal, 80)}", its last message "${startOf(prompt.last, 80)}".`,
       { code: 'protocol', retry: false },
     )
   }

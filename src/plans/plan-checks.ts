@@ -5,7 +5,7 @@ import { didYouMean } from '../core/did-you-mean.ts'
 import { type ErrandError, nearestName } from '../core/errors.ts'
 import { innermostIssue } from '../core/explain-issue.ts'
 import { safeParse } from '../core/parse.ts'
-import { resultVariable } from '../executors/command-environment.ts'
+import { fileVariable, resultVariable } from '../executors/command-environment.ts'
 import { findCycle, type PlanTask } from './plan.ts'
 import { planKeys, type RawPlanTask, refusedTaskKeys } from './plan-schema.ts'
 import type { PlanPath, PlanSource } from './plan-source.ts'
@@ -240,9 +240,10 @@ export function checkResultNames(source: PlanSource, task: PlanTask, byPath: Rea
     const { name = '' } = (byPath.get(path) as PlanTask).spec
     // No character of such a name is left in the name of the variable.
     if (/\P{ASCII}/u.test(name) && !/[A-Za-z]/.test(name)) continue
-    const variable = resultVariable(name)
-    const owner = owners.get(variable)
-    if (owner !== undefined) {
+    const variables = [resultVariable(name), fileVariable(name)]
+    const variable = variables.find((each) => owners.has(each))
+    if (variable !== undefined) {
+      const owner = owners.get(variable) as string
       const at = task.path.split('/').flatMap((step) => ['tasks', step])
       throw complaintsOf(source, task.path, at).value(
         ['after'],
@@ -250,6 +251,6 @@ export function checkResultNames(source: PlanSource, task: PlanTask, byPath: Rea
         { task: task.path, variable, candidates: [owner, path] },
       )
     }
-    owners.set(variable, path)
+    for (const each of variables) owners.set(each, path)
   }
 }

@@ -1,5 +1,6 @@
 // Reads a plan: its value, and the line and column of each part of it for error messages. The YAML parser reads JSON too: it reports
 // positions and duplicate keys.
+
 import { isUtf8 } from 'node:buffer'
 import { readdir, readFile, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -21,6 +22,7 @@ import { didYouMean } from '../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
 import { isExact } from '../core/json-text.ts'
 import { sentenceOf } from '../core/parse.ts'
+import { startOf } from '../core/storable-text.ts'
 import { messageOf } from '../core/stored-error.ts'
 import { mergeKey, withMergedKeys } from './merge-keys.ts'
 
@@ -143,7 +145,7 @@ function parseSource(text: string, file: string): PlanSource {
       if (typeof value !== 'number' || source === undefined || !Number.isFinite(value) || isExact(value, source)) return
       throw refuse(
         range?.[0],
-        `The number ${source.slice(0, 40)} cannot be stored exactly. Write it as text, in quotes`,
+        `The number ${startOf(source, 40)} cannot be stored exactly. Write it as text, in quotes`,
       )
     },
     Alias(_key, { source, range }) {

@@ -1,6 +1,7 @@
 // The explicit mention: `@task-abc text` names the task that a message is for. It takes precedence over everything
 // else.
 
+import { startOf } from '../core/storable-text.ts'
 import { isRecognizedId, maxTaskIdLength } from '../entities/task-id.ts'
 
 /** A message that begins with the id of a task: one that begins with `task-`, or a UUID. */
@@ -22,7 +23,7 @@ const mentionPattern = /^@(\S+)(?=\s|$)/
  * extractMention('Ask @task-abc123 about Q2')    // null: only the beginning counts
  */
 export function extractMention(message: string): Mention | null {
-  const found = mentionPattern.exec(message.slice(0, mentionReach))
+  const found = mentionPattern.exec(startOf(message, mentionReach))
   const taskId = found?.[1] ?? ''
   if (!found || taskId.length > maxTaskIdLength || !isRecognizedId(taskId)) return null
   return { taskId, text: message.slice(found[0].length).trimStart() }

@@ -1,6 +1,7 @@
 // A run of an agent enters a team: its task gets a stint there in the transaction that admits it, or before its first step if the previous
 // worker of that name is still leaving.
 
+import { startOf } from '../core/storable-text.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { maxAgentIdLength, type StintRecord, type TeamRecord } from '../entities/team.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
@@ -75,7 +76,5 @@ function* freeName(tx: Reads, { taskId }: TeamRecord, preferred: string, worker:
 
 /** Cuts a text to `maxUnits` UTF-16 units, without half a character or a space at the end. */
 function cut(text: string, maxUnits: number): string {
-  if (text.length <= maxUnits) return text
-  const short = text.slice(0, maxUnits)
-  return (short.isWellFormed() ? short : short.slice(0, -1)).trimEnd()
+  return text.length <= maxUnits ? text : startOf(text, maxUnits).trimEnd()
 }

@@ -4,6 +4,7 @@ import type { RunnableTasks } from '../api/executor.ts'
 import type { Why } from '../api/views.ts'
 import { isoTime } from '../core/clock.ts'
 import { sentenceOf } from '../core/parse.ts'
+import { startOf } from '../core/storable-text.ts'
 import { agentName } from '../drafts/known-executors.ts'
 import { type Question, toQuestion } from '../entities/question.ts'
 import { isSettled, noReason, type TaskRecord } from '../entities/task.ts'
@@ -65,7 +66,7 @@ function settledText(task: TaskRecord): string {
   if (task.status === 'completed') return `${nameOf(task)} is completed.`
   const failure = task.error?.message === noReason ? undefined : task.error?.message
   const given = (task.status === 'failed' ? failure : task.statusReason) ?? ''
-  const reason = (given.split('\n')[0] ?? '').trim().slice(0, maxReasonLength)
+  const reason = startOf((given.split('\n')[0] ?? '').trim(), maxReasonLength)
   const ended = `${nameOf(task)} ${task.status === 'failed' ? 'failed' : 'was canceled'}`
   const sentence = sentenceOf(reason === '' ? ended : `${ended}: ${reason}`)
   return task.status === 'failed' ? `${sentence} \`retry\` gives it a new attempt.` : sentence

@@ -1,7 +1,7 @@
 // The message that a parent receives about a child created with `notifyParent`: how the child ended, once, in the transaction of that end.
 // An agent reads it like any other message before its next step, also after a crash. It answers no question.
 import { z } from 'zod'
-import { storableText } from '../core/storable-text.ts'
+import { clipped, storableText } from '../core/storable-text.ts'
 import { failureSuffix, isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { StepContext } from './step-context.ts'
@@ -29,19 +29,19 @@ const maxNameLength = 200
 
 /** `[background] task-… "name" completed: …`, with its outcome below. */
 function outcomeText(child: TaskRecord): string {
-  const name = startOf(child.name.replaceAll(/\s+/g, ' '), maxNameLength)
+  const name = clipped(child.name.replaceAll(/\s+/g, ' '), maxNameLength + 1)
   return `[background] ${child.id} "${name}" ${endingText(child)}`
 }
 
 function endingText({ status, statusReason, result, error }: TaskRecord): string {
   if (status === 'canceled')
-    return `was canceled${statusReason === null ? '' : `: ${startOf(statusReason, maxQuoteLength)}`}`
+    return `was canceled${statusReason === null ? '' : `: ${clipped(statusReason, maxQuoteLength + 1)}`}`
   const command = commandText(status === 'failed' ? error?.details : result)
   if (command !== undefined) return `${status}: ${command}`
   if (status === 'failed')
-    return `failed${failureSuffix(error === null ? null : startOf(error.message, maxQuoteLength))}`
+    return `failed${failureSuffix(error === null ? null : clipped(error.message, maxQuoteLength + 1))}`
   if (result === null || result === undefined) return 'completed'
-  return `completed: ${startOf(typeof result === 'string' ? result : JSON.stringify(result), maxQuoteLength)}`
+  return `completed: ${clipped(typeof result === 'string' ? result : JSON.stringify(result), maxQuoteLength + 1)}`
 }
 
 /** What a command returns, as a result or as the details of its failure. */
@@ -62,10 +62,6 @@ function commandText(outcome: unknown): string | undefined {
   return [ended, ...printed.map((name) => `${name}:\n${endOf(data[name].trimEnd(), maxQuoteLength)}`)].join('\n')
 }
 
-function startOf(text: string, limit: number): string {
-  return text.length > limit ? `${text.slice(0, limit)}…` : text
-}
-
 function endOf(text: string, limit: number): string {
-  return text.length > limit ? `…${text.slice(-limit)}` : text
+  return text.length > limit ? `…${text.slice(-limit).replace(/^[\uDC00-\uDFFF]/, '')}` : text
 }

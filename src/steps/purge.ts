@@ -100,6 +100,21 @@ export function* purgedThrough(tx: Reads): Op<number> {
   return ((yield* tx.setting.get(setting)) as number | undefined) ?? 0
 }
 
+/**
+ * @throws ErrandError CURSOR_AHEAD for a position that the ledger has not reached. A reader that waited there would miss the events
+ * whose numbers are used again after an older copy was restored.
+ */
+export function* requireReached(tx: Reads, after: number): Op<void> {
+  // The last events may have been purged.
+  const latest = Math.max(yield* tx.event.last(), yield* purgedThrough(tx))
+  if (after <= latest) return
+  throw new ErrandError(
+    'CURSOR_AHEAD',
+    `Position ${after} is beyond the last event (${latest}): the ledger was replaced by an older copy, or the position is that of another ledger. Begin anew: read the state with \`list\`, and follow without a position, or from 0.`,
+    { after, latest },
+  )
+}
+
 /** @throws ErrandError CURSOR_TOO_OLD for a position after which events have been deleted. 0 is the oldest kept event. */
 export function* requireCursor(tx: Reads, after: number): Op<void> {
   const through = yield* purgedThrough(tx)

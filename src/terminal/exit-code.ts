@@ -50,6 +50,7 @@ const codeOf: Readonly<Record<ErrorCode, 1 | 2>> = {
   LIMIT_EXCEEDED: exitCodes.failed,
   RATE_LIMITED: exitCodes.failed,
   CURSOR_TOO_OLD: exitCodes.failed,
+  CURSOR_AHEAD: exitCodes.failed,
   RUN_ENDED: exitCodes.failed,
   INVALID_RESULT: exitCodes.failed,
   CALL_FAILED: exitCodes.failed,

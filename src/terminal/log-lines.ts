@@ -1,6 +1,7 @@
 // Turns the items of a task's stream into lines. Output arrives in pieces, and an escape sequence that is cut in two would escape
 // the cleaning, so only whole lines are passed on. Announcements of calls are replaced by the calls themselves, which have more details.
 
+import { clipped } from '../core/storable-text.ts'
 import type { StreamItem } from '../engine-api.ts'
 import { failureSuffix } from '../entities/task.ts'
 import { toolText } from './event-fields.ts'
@@ -82,5 +83,5 @@ function bareId(callId: string): string {
 function resultText({ tool, result, error }: Extract<StreamItem, { type: 'tool_result' }>): string {
   if (error !== undefined) return `${cleanLine(tool)} failed: ${firstLine(error.message)}`
   const text = cleanLine(typeof result === 'string' ? result : (JSON.stringify(result) ?? ''))
-  return `${cleanLine(tool)} returned ${text.length > maxResultLength ? `${text.slice(0, maxResultLength)}…` : text}`
+  return `${cleanLine(tool)} returned ${clipped(text, maxResultLength + 1)}`
 }

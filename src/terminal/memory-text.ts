@@ -1,6 +1,7 @@
 // Memory for people: facts as a table, branches as a tree, and each consolidation or merge as a line.
 
 import { formatDuration } from '../core/duration.ts'
+import { startOf } from '../core/storable-text.ts'
 import { isConfirmed, type Source } from '../entities/source.ts'
 import type { BranchView, FactView, HistoryView } from '../memory/fact-view.ts'
 import type { Conflict } from '../memory/merge.ts'
@@ -13,7 +14,7 @@ export const nothingKnown =
 
 /** A short id to type: "errand memory why" accepts any unique prefix. */
 export function shortFactId(id: string): string {
-  return id.replace(/^fact-/, '').slice(0, 8)
+  return startOf(id.replace(/^fact-/, ''), 8)
 }
 
 type Doubtful = Pick<FactView, 'confidence' | 'statedBy'> & Partial<Pick<FactView, 'status' | 'disputed'>>

@@ -2,6 +2,7 @@
 
 import { isoTime, systemClock } from '../core/clock.ts'
 import { formatDuration } from '../core/duration.ts'
+import { startOf } from '../core/storable-text.ts'
 import type { Engine, Why } from '../engine-api.ts'
 import { type BriefTask, isSettled, noReason, type StateWord, stateWord, type Task } from '../entities/task.ts'
 import { cleanLine, firstLine, fitWidth } from './terminal-text.ts'
@@ -13,7 +14,7 @@ export function stateLabel(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | '
 
 /** A short id to type: the ledger finds tasks by any unique prefix. */
 export function shortId(id: string): string {
-  return id.replace(/^task-/, '').slice(0, 8)
+  return startOf(id.replace(/^task-/, ''), 8)
 }
 
 /** `#12`: what people type for a task. */

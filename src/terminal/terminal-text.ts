@@ -1,8 +1,10 @@
 // Cleans and measures text for a terminal. Names, outputs and errors come from untrusted tasks: an escape sequence in them could
 // recolour, retitle or even type into the user's terminal. All of them are cleaned here before they are shown.
+
 import { createRequire } from 'node:module'
 import { stripVTControlCharacters } from 'node:util'
 import type stringWidth from 'string-width'
+import { startOf } from '../core/storable-text.ts'
 
 /** Control characters except line break and tab, direction overrides, and Unicode line separators. */
 const controlCharacters = /(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/gu
@@ -31,7 +33,7 @@ export function indented(text: string): string {
 /** Cuts a long text to 2,000 characters, and appends its length. */
 export function abridged(text: string): string {
   return text.length > maxShownLength
-    ? `${text.slice(0, maxShownLength)}… (${text.length} characters; --json shows all)`
+    ? `${startOf(text, maxShownLength)}… (${text.length} characters; --json shows all)`
     : text
 }
 
@@ -105,7 +107,7 @@ function brokenWord(word: string, columns: number): string[] {
 
 /** As many characters from the beginning of a clean text as fit into so many columns. */
 function beginningOf(text: string, columns: number): string {
-  if (printableAscii.test(text)) return text.slice(0, columns)
+  if (printableAscii.test(text)) return startOf(text, columns)
   const { width, characters } = unicode()
   let kept = ''
   let taken = 0

@@ -27,6 +27,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> =
   STALE_CLAIM: 409,
   NOT_CLAIMABLE: 409,
   LIMIT_EXCEEDED: 409,
+  CURSOR_AHEAD: 409,
   RUN_ENDED: 409,
   NO_QUESTION: 409,
   TASK_FAILED: 409,

@@ -193,6 +193,20 @@ describe('engine.purge', () => {
     expect((await follow(through)).map(({ type }) => type)).toEqual(['task.started'])
   })
 
+  it('a cursor beyond the last event is refused by events and stream, also if the last events were purged', async () => {
+    const { engine, purge } = await setup()
+    const live = await engine.create({ name: 'live' })
+    await done(engine, await engine.create({ name: 'dead' }))
+    const last = (await history(engine)).at(-1)!.seq
+    await purge()
+    for (const options of [{ follow: false }, { follow: true }, { follow: true, taskId: live.id }]) {
+      const refusal = await refusalOf(collect(engine.events({ after: last + 1, ...options })), 'CURSOR_AHEAD')
+      expect(refusal.details).toEqual({ after: last + 1, latest: last })
+    }
+    await refusalOf(collect(engine.stream(live, { after: last + 1 })), 'CURSOR_AHEAD')
+    expect(await collect(engine.events({ after: last, follow: false }))).toEqual([])
+  })
+
   it('a reader that starts at 0 after engine.purge reads all events, however many pages lie behind the last purged one', async () => {
     const { engine, purge } = await setup()
     await engine.create(Array.from({ length: 1_100 }, () => ({ name: 'live' })))

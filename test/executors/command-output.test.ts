@@ -55,6 +55,13 @@ describe('Tail', () => {
     expect([tail.text(), tail.truncated]).toEqual(['0123456789', false])
   })
 
+  it('tail says that a text is cut before it is read, from the first byte beyond the limit', () => {
+    const tail = new Tail(10)
+    tail.push(Buffer.from('0123456789'))
+    tail.push(Buffer.from('x'))
+    expect(tail.truncated).toBe(true)
+  })
+
   it('tail holds the end of a long text, whatever the chunks', () => {
     for (const size of [1, 3, 10, 11, 25, 1000]) {
       const tail = new Tail(10)

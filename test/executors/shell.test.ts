@@ -2,11 +2,12 @@
 // before its group is noted and nothing is left when the call is over.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { placeOfProcess } from '../../src/core/process-place.ts'
 import { maxStoredLines, maxTailBytes } from '../../src/executors/command-output.ts'
+import { maxFileBytes } from '../../src/executors/output-file.ts'
 import { isAlive, type ProcessGroup, processGroupOf } from '../../src/executors/process-group.ts'
 import { shell } from '../../src/executors/shell.ts'
 
@@ -178,6 +179,75 @@ describe('the output of a command', () => {
     const go = spawn('/bin/sh', ['-c', `echo went > ${folder}/go`])
     expect((await running).stdout).toBe('ready\nwent\n')
     if (go.exitCode === null) await once(go, 'exit')
+  })
+
+  it('the result of a command says that it is cut as soon as a byte is missing, and its file holds all', async () => {
+    const { execute, folder } = setup()
+    vi.stubEnv('TMPDIR', folder)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const print = (bytes: number) => execute(`head -c ${bytes} /dev/zero | tr '\\0' x`)
+    const whole = await print(maxTailBytes)
+    expect([whole.truncated, 'stdoutFile' in whole]).toEqual([false, false])
+    for (const bytes of [maxTailBytes + 1, 2 * maxTailBytes, 5 * maxTailBytes]) {
+      const cut = await print(bytes)
+      expect([cut.truncated, cut.stdout.length]).toEqual([true, maxTailBytes])
+      expect(readFileSync(cut.stdoutFile as string, 'utf8')).toBe('x'.repeat(bytes))
+    }
+    await failureOf(execute('seq 1 100000; exit 1'))
+    expect(readdirSync(folder).filter((name) => name.startsWith('errand-output-'))).toHaveLength(3)
+  })
+
+  it('the whole output of a command is kept beside the ledger, without secrets, and the next command finds it', async () => {
+    vi.stubEnv('LONG_KEY', 'ab$c[d].*-efgh')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const first = setup()
+    const ledger = join(first.folder, 'ledger.db')
+    const printing = setup({ ledger })
+    const result = await printing.execute({
+      run: 'echo "$KEY"; seq 1 100000',
+      env: { KEY: { secret: 'LONG_KEY' } },
+      shell: '/bin/sh',
+    })
+    expect(result.stdoutFile).toBe(join(`${ledger}-outputs`, printing.context.callId))
+    const read =
+      'head -n 1 "$ERRAND_RESULT_FILE_list"; tail -n 1 "$ERRAND_RESULT_FILE_list"; echo "${ERRAND_RESULT_FILE_short-unset}"'
+    const dependencies = [
+      { name: 'list', result },
+      { name: 'short', result: { stdout: 'x', truncated: false } },
+    ]
+    const next = await setup({ ledger, dependencies }).execute(read)
+    expect(next.stdout).toBe('[secret LONG_KEY]\n100000\nunset\n')
+  })
+
+  it('the file of a long output holds its beginning, and a line that says that more was printed', async () => {
+    const { execute, folder } = setup()
+    const { stdoutFile } = await setup({ ledger: join(folder, 'ledger.db') }).execute(
+      `head -c ${maxFileBytes + 1000} /dev/zero`,
+    )
+    expect((await execute(`tail -c 40 ${stdoutFile}; wc -c < ${stdoutFile}`)).stdout).toMatch(
+      /What follows is not kept\.\n671089\d\d\n$/,
+    )
+  })
+
+  it('a command whose output cannot be written to a file completes, and the next one gets an empty path', async () => {
+    const { folder } = setup()
+    const ledger = join(folder, 'ledger.db')
+    writeFileSync(`${ledger}-outputs`, 'a file in place of the folder')
+    const result = await setup({ ledger }).execute('seq 1 100000')
+    expect(result).toMatchObject({ exitCode: 0, truncated: true, stdoutFile: null })
+    for (const given of [result, { ...result, stdoutFile: '/etc/passwd' }]) {
+      const { execute } = setup({ ledger, dependencies: [{ name: 'list', result: given }] })
+      expect((await execute('echo "path: $ERRAND_RESULT_FILE_list"')).stdout).toBe('path: \n')
+    }
+  })
+
+  it('a result that is longer than its variable is in a file while the command runs', async () => {
+    const dependencies = [{ name: 'text', result: 'x'.repeat(1_000_000) }]
+    const { stdout } = await setup({ dependencies }).execute(
+      'wc -c < "$ERRAND_RESULT_FILE_text"; echo "$ERRAND_RESULT_FILE_text"',
+    )
+    const [length, path] = stdout.split('\n')
+    expect([Number(length), existsSync(path as string)]).toEqual([1_000_000, false])
   })
 
   it('the output of a command is bounded, whatever its length', async () => {

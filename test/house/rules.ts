@@ -5,6 +5,7 @@ import { feedHasOneFollower, readingLoopsGiveWay } from './following.ts'
 import { functionsLongerThan } from './functions.ts'
 import { nestedRepetition } from './repetition.ts'
 import { packageOf, type SourceFile, targetOf } from './source.ts'
+import { cutsOfTexts } from './text-cuts.ts'
 
 export type Rule = (files: SourceFile[]) => string[]
 
@@ -662,6 +663,7 @@ export const rules = {
   'canceled is spelled with one l': canceledHasOneL,
   'process and completion statuses occur in vocabularies only': processStatusesAreVocabulary,
   'a list of any length is not spread into the arguments of a call': listsAreNotArguments,
+  'texts are cut at whole characters': cutsOfTexts,
   'no file contains TODO, FIXME or XXX': noTodoComments,
   'every file opens with a comment about its content': filesOpenWithAComment,
 } satisfies Record<string, Rule>

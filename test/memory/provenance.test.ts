@@ -111,7 +111,8 @@ describe('An injected sentence', () => {
     const [, deploy] = await engine.children(task.id)
     const [system, ...others] = JSON.parse(String(deploy?.result)) as string[]
     expect(system).toBe('You are a helpful AI assistant.')
-    expect(others.filter((text) => text.includes('evil.example')).length).toBeGreaterThan(1)
+    // As a result of the task before, and from memory.
+    expect(others.join().split('evil.example').length).toBeGreaterThan(2)
   })
 
   it('V-05 an injected sentence archived by the engine stays on the branch of the task', async () => {

@@ -217,7 +217,13 @@ describe('provider:name as a model name', () => {
       ['azure', '@ai-sdk/azure'],
       ['bedrock', '@ai-sdk/amazon-bedrock'],
     ] as const) {
-      await expect(choose(`${provider}:x`)).rejects.toMatchObject({
+      // As Node reports it.
+      const missing = Object.assign(new Error(`Cannot find package '${needed}' imported from /app/x.js`), {
+        code: 'ERR_MODULE_NOT_FOUND',
+      })
+      await expect(
+        namedModel(`${provider}:x`, {}, { loadPackage: () => Promise.reject(missing) }),
+      ).rejects.toMatchObject({
         code: 'NOT_OFFERED',
         message: expect.stringContaining(`npm install ${needed}`),
         details: { package: needed },

@@ -229,13 +229,16 @@ it('EngineLink continues at the last received position after a disconnection', a
   link.close()
 })
 
-it('EngineLink reads everything again when its position has been purged', async () => {
+it.each([
+  [410, 'CURSOR_TOO_OLD'],
+  [409, 'CURSOR_AHEAD'],
+])('EngineLink reads everything again when its position is refused with %i %s', async (status, code) => {
   const { server, link, open, until, clock, reports } = setup()
   server.add('old')
   await open()
   server.breakFeed()
   await until(() => reports.connections.at(-1) === 'broken')
-  server.refuseFeed = { status: 410, code: 'CURSOR_TOO_OLD', title: '', detail: 'gone', details: {} }
+  server.refuseFeed = { status, code, title: '', detail: 'gone', details: {} }
   server.rows.clear()
   server.add('new')
   clock.pass(300)

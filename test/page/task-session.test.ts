@@ -21,16 +21,25 @@ class FakeServer {
   /** The number of runs and of calls, each on a page of its own. */
   rows = 1
   remembers = true
+  /** The number of events, and of messages. */
+  events = 0
   readonly asked: FactQuery[] = []
 
   fetch = async (url: unknown, request?: RequestInit): Promise<Response> => {
     const { pathname } = url as URL
     if (pathname === '/abilities/mem:facts') return this.#facts(JSON.parse(request?.body as string) as FactQuery)
     if (pathname.endsWith('/context')) return this.#context()
-    if (pathname.endsWith('/events')) return json({ events: [], next: null, seq: 0 })
-    if (pathname.endsWith('/messages')) return json({ messages: [], next: 0 })
+    const after = Number((url as URL).searchParams.get('after'))
+    if (pathname.endsWith('/events')) {
+      if (after > this.events) return json({ status: 409, code: 'CURSOR_AHEAD', detail: 'beyond' }, 409)
+      const numbers = Array.from({ length: this.events - after }, (_, index) => after + index + 1)
+      return json({ events: numbers.map((seq) => ({ seq })), next: null, seq: this.events })
+    }
+    if (pathname.endsWith('/messages')) {
+      const numbers = Array.from({ length: Math.max(0, this.events - after) }, (_, index) => after + index + 1)
+      return json({ messages: numbers.map((n) => ({ id: `m${n}` })), next: Math.max(after, this.events) })
+    }
     if (pathname.endsWith('/runs') || pathname.endsWith('/calls')) {
-      const after = Number((url as URL).searchParams.get('after'))
       const rows = [{ id: `row-${after + 1}` }]
       return json({ runs: rows, calls: rows, next: after + 1 < this.rows ? after + 1 : null })
     }
@@ -116,4 +125,15 @@ it('TaskSession reads runs and calls page by page', async () => {
   const { session } = await opened(server)
   expect(session.runs.value).toEqual([{ id: 'row-1' }, { id: 'row-2' }, { id: 'row-3' }])
   expect(session.calls.value).toEqual(session.runs.value)
+})
+
+it('TaskSession reads the events and messages again when the server has an older copy of the ledger', async () => {
+  const server = new FakeServer()
+  server.events = 5
+  const { session } = await opened(server)
+  server.events = 3
+  await session.read()
+  expect(session.events.value.map(({ seq }) => seq)).toEqual([1, 2, 3])
+  expect(session.messages.value.map(({ id }) => id)).toEqual(['m1', 'm2', 'm3'])
+  expect(session.problem.value).toBeNull()
 })

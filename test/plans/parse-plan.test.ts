@@ -302,6 +302,13 @@ describe('a plan is refused with line and column', () => {
       23,
       /"e" comes after "a b" and "a_b".* \$ERRAND_RESULT_a_b/,
     ],
+    [
+      'a result under the name of the file of another',
+      'tasks:\n  a: { run: x }\n  FILE_a: { run: x }\n  e: { run: y, after: [a, FILE_a] }',
+      4,
+      23,
+      /"e" comes after "a" and "FILE_a".* \$ERRAND_RESULT_FILE_a/,
+    ],
     ['a task that is no mapping', 'tasks:\n  a: make', 2, 6, /must be a mapping/],
     ['a plan that is no mapping', '- a', 1, 1, /must be a mapping.*a list/],
   ])('a plan with %s is refused with line and column', (_what, text, line, column, message) => {

@@ -130,6 +130,11 @@ export function withNumber(problem: Problem, { id, seq }: Pick<TaskRow, 'id' | '
   return { ...problem, detail: problem.detail.replaceAll(id, `#${seq}`) }
 }
 
+/** Nothing can be followed from a position before a purge, or beyond the end of a ledger that an older copy has replaced: all is read again. */
+export function isLostPosition({ code }: Problem): boolean {
+  return code === 'CURSOR_TOO_OLD' || code === 'CURSOR_AHEAD'
+}
+
 /** Converts anything thrown to a problem that can be shown. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ApiError) return error.problem

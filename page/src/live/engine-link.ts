@@ -4,7 +4,7 @@ import { TaskStore } from '../model/task-store.ts'
 import { atMostEvery, type FrameClock } from '../model/throttle.ts'
 import { Throughput } from '../model/throughput.ts'
 import type { EventPage, Problem, TaskEvent, TaskRowsPage } from '../model/wire.ts'
-import { type ApiClient, problemOf } from './api-client.ts'
+import { type ApiClient, isLostPosition, problemOf } from './api-client.ts'
 import { type Connection, followSource, type SourceTimers } from './event-source.ts'
 
 const pageSize = 5_000
@@ -125,9 +125,9 @@ export class EngineLink {
     })
   }
 
-  /** Purged events cannot be followed: everything is read again. */
+  /** Purged events cannot be followed, nor those of a ledger that was replaced by an older copy: everything is read again. */
   #feedRefused(problem: Problem): void {
-    if (problem.status === 410) void this.load()
+    if (isLostPosition(problem)) void this.load()
     else this.#listener.refused(problem)
   }
 

@@ -17,7 +17,7 @@ import type {
   TeamContext,
   Why,
 } from '../model/wire.ts'
-import { type ApiClient, ApiError, problemOf } from './api-client.ts'
+import { type ApiClient, ApiError, isLostPosition, problemOf } from './api-client.ts'
 import { followSource, type SourceTimers } from './event-source.ts'
 
 const readEveryMs = 300
@@ -104,11 +104,22 @@ export class TaskSession {
   async #readOnce(): Promise<void> {
     if (this.#closed.signal.aborted) return
     try {
-      await this.#readParts()
+      await this.#readParts().catch((error: unknown) => {
+        if (!isLostPosition(problemOf(error))) throw error
+        this.#forget()
+        return this.#readParts()
+      })
       this.problem.value = null
     } catch (error) {
       if (!this.#closed.signal.aborted) this.problem.value = problemOf(error)
     }
+  }
+
+  /** What was read page by page is of a ledger that an older copy has replaced. */
+  #forget(): void {
+    this.#lastMessage = 0
+    this.messages.value = []
+    this.events.value = []
   }
 
   async #readParts(): Promise<void> {
@@ -116,14 +127,17 @@ export class TaskSession {
     const get = <T>(part: string, query = {}) => this.#api.get<T>(`${path}${part}`, query, this.#closed.signal)
     const shown = await get<ShownTask>('')
     this.shown.value = shown
-    const [why, runs, calls] = await Promise.all([
+    const reads = [
       get<Why>('/why'),
       readPages((query) => get<Page<'runs', RunRecord>>('/runs', query), 'runs'),
       readPages((query) => get<Page<'calls', Call>>('/calls', query), 'calls'),
       this.#readMessages(get),
       this.#readEvents(get),
       this.#readTeam(get),
-    ])
+    ] as const
+    // When one is refused, none is left that would add to what is read again.
+    await Promise.allSettled(reads)
+    const [why, runs, calls] = await Promise.all(reads)
     this.why.value = why
     this.runs.value = runs
     this.calls.value = calls
@@ -206,7 +220,10 @@ export class TaskSession {
           signal,
         }),
       onEvent: ({ data }) => this.#take(JSON.parse(data) as StreamItem),
-      onRefused: over,
+      onRefused: (problem) => {
+        over()
+        if (isLostPosition(problem)) void this.read()
+      },
       onEnd: over,
       clock: this.#clock,
     })

@@ -1,5 +1,7 @@
 // The differences between two reads of a task, shown when another client changed it first.
 
+import { clipped } from '../../../src/core/storable-text.ts'
+
 export interface Change {
   field: string
   before: string
@@ -19,5 +21,5 @@ export function changesBetween(before: object, after: object): Change[] {
 
 function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')
-  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
+  return clipped(text, maxLength + 1)
 }

@@ -1,5 +1,7 @@
 // Short formats for times, durations and counts.
 
+import { startOf } from '../../../src/core/storable-text.ts'
+
 const units: ReadonlyArray<[ms: number, letter: string]> = [
   [86_400_000, 'd'],
   [3_600_000, 'h'],
@@ -51,5 +53,5 @@ export function dateTime(at: number): string {
 
 /** A text of at most `max` characters, which ends with `…` if it is cut. */
 export function clipped(text: string, max: number): string {
-  return text.length <= max ? text : `${text.slice(0, Math.max(1, max - 1))}…`
+  return text.length <= max ? text : `${startOf(text, Math.max(1, max - 1))}…`
 }

@@ -1,5 +1,6 @@
 // The history of a task from its events: its state at a position, and its path through the states.
 
+import { clipped } from '../../../src/core/storable-text.ts'
 import type { TaskEventName } from '../../../src/machines/transition-table.ts'
 import { textIn } from './event-data.ts'
 import { eventBetween } from './lifecycle.ts'
@@ -92,7 +93,7 @@ const maxNoteLength = 160
 /** One line about an event in addition to its type. */
 export function noteOf({ type, data }: TaskEvent): string {
   const note = plainNote(type, data)
-  return note.length > maxNoteLength ? `${note.slice(0, maxNoteLength)}…` : note
+  return clipped(note, maxNoteLength + 1)
 }
 
 function plainNote(type: TaskEvent['type'], data: Record<string, unknown>): string {

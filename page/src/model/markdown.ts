@@ -1,6 +1,7 @@
 // Markdown as a tree of plain values, as models write it: headings, lists, quotes, code, tables, emphasis and links. Raw HTML stays text and
 // images become links, so nothing is loaded and nothing is executed. Texts from models and users are hostile: depth and size are bounded.
 
+import { startOf } from '../../../src/core/storable-text.ts'
 import { type Inline, inlineMarkdown } from './markdown-inline.ts'
 
 export type Block =
@@ -32,7 +33,7 @@ export function markdownOf(text: string): Block[] | null {
 
 /** What a text with Markdown says, in one line without marks: for labels and cells of a table. @param max of the text, in UTF-16 units. */
 export function lineOfMarkdown(text: string, max: number): string {
-  const blocks = blocksOf(text.slice(0, max).split('\n'), 0)
+  const blocks = blocksOf(startOf(text, max).split('\n'), 0)
   return blocks.map(wordsOf).filter(Boolean).join(' ').replace(/\s+/g, ' ')
 }
 

@@ -1,5 +1,7 @@
 // Parameters as one short line, for labels: `city: Oslo, days: 3`.
 
+import { clipped, startOf } from '../../../src/core/storable-text.ts'
+
 const maxEntries = 4
 const maxValueLength = 40
 
@@ -16,6 +18,6 @@ export function paramsText(params: unknown): string {
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? '[]' : `[${value.length}]`
   if (typeof value === 'object' && value !== null) return '{…}'
-  const text = typeof value === 'string' ? value.slice(0, maxValueLength + 1).replaceAll(/\s+/g, ' ') : String(value)
-  return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text
+  const text = typeof value === 'string' ? startOf(value, maxValueLength + 2).replaceAll(/\s+/g, ' ') : String(value)
+  return clipped(text, maxValueLength + 1)
 }

@@ -1,6 +1,7 @@
 // The dialog of an action on a task. Actions with an input of their own have a form of their own; the others only need a confirmation.
 
 import { useState } from 'preact/hooks'
+import { startOf } from '../../../src/core/storable-text.ts'
 import { counted } from '../model/format.ts'
 import { type Action, actionLabels, isSettled } from '../model/lifecycle.ts'
 import { api } from '../state/api.ts'
@@ -14,7 +15,7 @@ import { PriorityForm } from './priority-form.tsx'
 export function ActionDialog(props: ActionDialogProps) {
   const { action, shown, onClose } = props
   return (
-    <Dialog label={`${actionLabels[action]}: ${shown.task.name.slice(0, 80)}`} onClose={onClose}>
+    <Dialog label={`${actionLabels[action]}: ${startOf(shown.task.name, 80)}`} onClose={onClose}>
       <Body {...props} />
     </Dialog>
   )

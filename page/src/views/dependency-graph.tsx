@@ -1,6 +1,7 @@
 // What a task comes after, and what comes after it.
 
 import { useMemo, useRef } from 'preact/hooks'
+import { clipped } from '../../../src/core/storable-text.ts'
 import { nodeHeight, type PlacedDependencies, placeDependencies } from '../model/dependency-layout.ts'
 import { stateLooks, wordOf } from '../model/lifecycle.ts'
 import { linkTo } from '../model/route.ts'
@@ -61,7 +62,7 @@ function TaskNode({ row, placed, own }: { row: TaskRow; placed: PlacedDependenci
   if (place === undefined) return null
   const word = wordOf(row)
   const maxNameLength = Math.floor((nodeWidth - 18) / letterWidth)
-  const name = row.name.length > maxNameLength ? `${row.name.slice(0, maxNameLength - 1)}…` : row.name
+  const name = clipped(row.name, maxNameLength)
   return (
     <a href={linkTo({ view: 'task', id: row.id })} aria-label={`${row.name}: ${word}${own ? ', this task' : ''}`}>
       <g class={`family-node state-${row.status}${own ? ' own' : ''}`} transform={`translate(${place.x},${place.y})`}>

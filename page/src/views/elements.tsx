@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { startOf } from '../../../src/core/storable-text.ts'
 import { dateTime, duration } from '../model/format.ts'
 import { type StateWord, stateLooks } from '../model/lifecycle.ts'
 import type { Problem, TaskStatus } from '../model/wire.ts'
@@ -61,7 +62,7 @@ export function Shortened({
   if (text.length <= limit) return <span class="text">{children(text)}</span>
   return (
     <span class="text">
-      {children(whole ? text : `${text.slice(0, limit)}…`)}{' '}
+      {children(whole ? text : `${startOf(text, limit)}…`)}{' '}
       <button
         type="button"
         class="link"

@@ -1,5 +1,6 @@
 // The children of a task as a table.
 
+import { startOf } from '../../../src/core/storable-text.ts'
 import { type Family, type Span, workedMs } from '../model/family.ts'
 import { clipped, counted, duration } from '../model/format.ts'
 import { wordOf } from '../model/lifecycle.ts'
@@ -82,7 +83,7 @@ function ChildRow({ row, worked, failedBelow }: { row: TaskRow; worked: number |
         <code>#{row.seq}</code>
       </td>
       <td class="name">
-        <a href={linkTo({ view: 'task', id: row.id })}>{row.name.slice(0, 120) || row.id}</a>
+        <a href={linkTo({ view: 'task', id: row.id })}>{startOf(row.name, 120) || row.id}</a>
         {row.childCount > 0 ? <span class="note"> {counted(row.childCount, 'task')} below</span> : null}
       </td>
       <td class="executor">{row.executor ?? (row.owner === null ? '' : `@${row.owner}`)}</td>

@@ -2,6 +2,7 @@
 // form. A refusal is shown beside it.
 
 import { useMemo, useState } from 'preact/hooks'
+import { startOf } from '../../../src/core/storable-text.ts'
 import { problemOf, withNumber } from '../live/api-client.ts'
 import { lineOfMarkdown } from '../model/markdown.ts'
 import { type Entered, enteredFrom, type Field, fieldOf, readEntered } from '../model/question-form.ts'
@@ -59,7 +60,7 @@ export function AnswerButton({ taskId, name }: { taskId: string; name: string })
       <button
         type="button"
         class="primary"
-        aria-label={`Answer: ${name.slice(0, 80)}`}
+        aria-label={`Answer: ${startOf(name, 80)}`}
         onClick={() => {
           asked.value = { action: 'answer', id: taskId }
         }}

@@ -1,6 +1,7 @@
 // What needs a person, above everything else: questions with buttons for simple answers, failures, and executors that no engine runs.
 
 import { useEffect, useState } from 'preact/hooks'
+import { startOf } from '../../../src/core/storable-text.ts'
 import { failureOf } from '../model/attention.ts'
 import { age, counted } from '../model/format.ts'
 import { linkTo } from '../model/route.ts'
@@ -238,7 +239,7 @@ function Where({ row, since, more = '' }: { row: TaskRow; since: string; more?: 
   return (
     <p class="note where">
       <a href={linkTo({ view: 'task', id: row.id })}>{row.name === '' ? row.id : row.name}</a>
-      {parent === undefined ? '' : ` in ${parent.name.slice(0, 60)}`}, {since}
+      {parent === undefined ? '' : ` in ${startOf(parent.name, 60)}`}, {since}
       {more === '' ? '' : `, ${more}`}
     </p>
   )

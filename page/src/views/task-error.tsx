@@ -1,6 +1,7 @@
 // The error of a task: what happened, the tasks that caused it, the chain of causes, and the stacks when they are unfolded.
 
 import type { StoredCause, StoredError } from '../../../src/core/errors.ts'
+import { startOf } from '../../../src/core/storable-text.ts'
 import { causesOf, failedBehind } from '../model/error-causes.ts'
 import { linkTo } from '../model/route.ts'
 import type { TaskRow } from '../model/wire.ts'
@@ -60,11 +61,11 @@ function FailedTask({ row }: { row: TaskRow }) {
     <li>
       <StateBadge status={row.status} />{' '}
       <a href={linkTo({ view: 'task', id: row.id })}>
-        <code>#{row.seq}</code> {row.name.slice(0, 80)}
+        <code>#{row.seq}</code> {startOf(row.name, 80)}
       </a>{' '}
       {row.error === null ? null : (
         <span class="text">
-          <code class="error-code">{row.error.code}</code> {row.error.message.slice(0, 200)}
+          <code class="error-code">{row.error.code}</code> {startOf(row.error.message, 200)}
         </span>
       )}
     </li>

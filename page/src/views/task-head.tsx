@@ -1,6 +1,7 @@
 // The head of the page of a task: its path, name and state, and the actions.
 
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { startOf } from '../../../src/core/storable-text.ts'
 import { type Action, actionLabels, possibleActions, type StateWord } from '../model/lifecycle.ts'
 import { linkTo } from '../model/route.ts'
 import type { Task, TaskRow, TaskStatus } from '../model/wire.ts'
@@ -24,7 +25,7 @@ export function TaskHead({ task, status, word, name }: HeadProps) {
         <a href="#/">All tasks</a>
         {ancestorsOf(task).map((row) => (
           <a key={row.id} href={linkTo({ view: 'task', id: row.id })}>
-            {row.name.slice(0, 60)}
+            {startOf(row.name, 60)}
           </a>
         ))}
       </nav>

@@ -1,6 +1,7 @@
 // The page of one task. What a person came for is first: the error or the question, the children, the result; then how it came about.
 
 import { useEffect, useState } from 'preact/hooks'
+import { startOf } from '../../../src/core/storable-text.ts'
 import type { TaskSession } from '../live/task-session.ts'
 import { counted } from '../model/format.ts'
 import { pathTaken, snapshotAfter, type TaskSnapshot, upTo } from '../model/history.ts'
@@ -54,7 +55,7 @@ function OpenedTask({ open, shown }: { open: TaskSession; shown: ShownTask }) {
   const [action, setAction] = useState<Action | null>(null)
   useFocusOnOpen()
   useEffect(() => {
-    document.title = `${shown.task.name.slice(0, 80)} · errand`
+    document.title = `${startOf(shown.task.name, 80)} · errand`
   }, [shown.task.name])
   followRows()
   const position = past.value?.seq ?? null

@@ -1,5 +1,6 @@
 // The reason for the state of a task, its progress and its questions.
 
+import { startOf } from '../../../src/core/storable-text.ts'
 import { splitAtIds } from '../../../src/entities/task-id.ts'
 import type { TaskSession } from '../live/task-session.ts'
 import { isSettled } from '../model/lifecycle.ts'
@@ -56,7 +57,7 @@ export function StatusPanel({ open, task, status }: StatusPanelProps) {
               const row = link.store.rows.get(id)
               return row === undefined ? null : (
                 <a key={id} href={linkTo({ view: 'task', id })} class="chip">
-                  #{row.seq} {row.name.slice(0, 40)}
+                  #{row.seq} {startOf(row.name, 40)}
                 </a>
               )
             })}

@@ -2,6 +2,7 @@
 // and has a label.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { startOf } from '../../../src/core/storable-text.ts'
 import { clipped, clockTime, counted, duration, sinceStart } from '../model/format.ts'
 import {
   type Bar,
@@ -207,7 +208,7 @@ function BarShape({ bar, range, xOf, now, describe }: BarShapeProps) {
 const markGlyphs: Record<Mark['kind'], string> = { question: '?', answer: '↩', failure: '✕', claim: '@' }
 
 function MarkShape({ mark, x, describe }: { mark: Mark; x: number; describe: (text: string) => void }) {
-  const text = `${mark.label.slice(0, 200)}, ${clockTime(mark.at, true)}`
+  const text = `${startOf(mark.label, 200)}, ${clockTime(mark.at, true)}`
   return (
     <g
       class={`time-mark ${mark.kind}`}

@@ -5,7 +5,7 @@ import type { AbilityHost } from '../ability-host.ts'
 import { idsIn } from '../own-tasks.ts'
 import { followFeed, followInputSchema } from './follow-feed.ts'
 
-/** Does not end by itself. @throws ErrandError CURSOR_TOO_OLD; ENGINE_CLOSED { after } */
+/** Does not end by itself. @throws ErrandError CURSOR_TOO_OLD; CURSOR_AHEAD; ENGINE_CLOSED { after } */
 export function eventFeed(host: AbilityHost) {
   return defineAbility({
     id: 'event:feed',

@@ -20,7 +20,7 @@ export type FollowInput = z.output<ReturnType<typeof followInputSchema>>
 
 /**
  * Yields pages with at least one event and does not end by itself.
- * @throws ErrandError CURSOR_TOO_OLD; FORBIDDEN; ENGINE_CLOSED { after }
+ * @throws ErrandError CURSOR_TOO_OLD; CURSOR_AHEAD; FORBIDDEN; ENGINE_CLOSED { after }
  */
 export async function* followFeed(
   host: AbilityHost,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { eventSchema } from '../../entities/event.ts'
-import { requireCursor } from '../../steps/purge.ts'
+import { requireCursor, requireReached } from '../../steps/purge.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { taskIdSchema } from '../task/task-input.ts'
@@ -35,7 +35,7 @@ const eventListOutput = once(() =>
   }),
 )
 
-/** @throws ErrandError CURSOR_TOO_OLD if events after `after` have been removed from the ledger. */
+/** @throws ErrandError CURSOR_TOO_OLD if events after `after` have been removed from the ledger, CURSOR_AHEAD if it has not reached `after`. */
 export function eventList(host: AbilityHost) {
   return defineAbility({
     id: 'event:list',
@@ -49,6 +49,7 @@ export function eventList(host: AbilityHost) {
       if (taskId === undefined) refuseTasks(caller, 'event:list without `taskId`')
       return host.read(function* (tx) {
         yield* requireOwn(tx, caller, idsIn(taskId))
+        yield* requireReached(tx, after)
         if (before === undefined && taskId === undefined) yield* requireCursor(tx, after)
         const { rows: events, isLast } =
           before === undefined

@@ -9,7 +9,7 @@ import { followFeed, followInputSchema } from './follow-feed.ts'
 
 const eventPagesOutput = once(() => z.object({ events: z.array(eventSchema).min(1) }))
 
-/** Events that are available at once form one chunk. Does not end by itself. @throws ErrandError CURSOR_TOO_OLD; ENGINE_CLOSED { after } */
+/** Events that are available at once form one chunk. Does not end by itself. @throws ErrandError CURSOR_TOO_OLD; CURSOR_AHEAD; ENGINE_CLOSED { after } */
 export function eventPages(host: AbilityHost) {
   return defineAbility({
     id: 'event:pages',

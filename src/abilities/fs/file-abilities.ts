@@ -1,8 +1,10 @@
 // The abilities fs:list, fs:read and fs:search: read-only access to text files in one folder. An engine has them only if it is given
 // them.
+
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { startOf } from '../../core/storable-text.ts'
 import { type Entry, FilesRoot } from './files-root.ts'
 
 /**
@@ -97,14 +99,15 @@ function fsRead(root: FilesRoot) {
     async handle({ path, fromLine, lines }) {
       const all = linesOf(await root.text(path))
       const given = fittingLines(all.slice(fromLine - 1, fromLine - 1 + lines))
-      const text = given.join('\n')
+      const whole = given.join('\n')
+      const text = startOf(whole, maxCharacters)
       const last = given.length
       return {
-        text: text.slice(0, maxCharacters),
+        text,
         fromLine: last === 0 ? 0 : fromLine,
         toLine: last === 0 ? 0 : fromLine - 1 + last,
         totalLines: all.length,
-        cutCharacters: Math.max(0, text.length - maxCharacters),
+        cutCharacters: whole.length - text.length,
       }
     },
   })
@@ -167,7 +170,7 @@ function fsSearch(root: FilesRoot) {
         files++
         for (const [index, line] of linesOf(content).entries()) {
           if (fold(line).includes(needle))
-            found.push({ path: file, line: index + 1, text: line.slice(0, maxLineLength) })
+            found.push({ path: file, line: index + 1, text: startOf(line, maxLineLength) })
         }
       }
       return { matches: found.slice(0, maxMatches), files, truncated: found.length > maxMatches }

@@ -1,10 +1,12 @@
 // task:create: creates a task or a tree of tasks, stored with the opening message of its conversation before any work begins.
+
 import { z } from 'zod'
 import { childrenSchema } from '../../api/options.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
+import { startOf } from '../../core/storable-text.ts'
 import type { CreateOptions } from '../../engine-api.ts'
 import type { CreationSize } from '../../entities/creation-bounds.ts'
 import { fieldsFor } from '../../entities/task-fields.ts'
@@ -101,7 +103,7 @@ const maxDefaultNameLength = 80
 /** The default name of a task without a goal is its description. */
 function defaultName({ goal, name, executor, description }: CreateInput): Pick<CreateOptions, 'name'> {
   if ((goal ?? name ?? executor) !== undefined || description === undefined) return {}
-  return { name: (description.split('\n')[0] as string).trim().slice(0, maxDefaultNameLength).toWellFormed() }
+  return { name: startOf((description.split('\n')[0] as string).trim(), maxDefaultNameLength) }
 }
 
 /** A task without an executor or goal is for agents that join it; other agents may also join the task of an agent later. */

@@ -1,6 +1,8 @@
 // A task as a row of a list or a tree, small enough for lists of ten thousand.
+
 import { z } from 'zod'
 import { once } from '../../core/once.ts'
+import { clipped } from '../../core/storable-text.ts'
 import { type BriefRecord, isSettled, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import type { TaskAtEvent } from '../../ledger/ledger.ts'
 import { isFree } from '../../machines/readiness.ts'
@@ -67,7 +69,7 @@ export function toRow(task: BriefRecord): TaskRow {
     childCount: task.childCount,
     openBlockers: task.openBlockers,
     progress: progress === null ? null : { fraction: progress.fraction, note: progress.note },
-    error: error === null ? null : { code: error.code, message: clipped(error.message) },
+    error: error === null ? null : { code: error.code, message: clipped(error.message, maxMessageLength + 1) },
     version: task.version,
     createdAt: task.createdAt,
     updatedAt: task.updatedAt,
@@ -89,8 +91,4 @@ export function toPastRow({ task, event }: TaskAtEvent): TaskRow {
     updatedAt: event.at,
     completedAt: isSettled(status) ? event.at : null,
   }
-}
-
-function clipped(text: string): string {
-  return text.length <= maxMessageLength ? text : `${text.slice(0, maxMessageLength).toWellFormed()}…`
 }

@@ -2,6 +2,7 @@
 // judges whether it is allowed.
 
 import { ErrandError } from '../../core/errors.ts'
+import { clipped } from '../../core/storable-text.ts'
 import type { BoardRef, BoardStatus } from '../../entities/board.ts'
 import type { BoardPatch, Writer } from '../board-patch.ts'
 import { engineKeys, sevenKeys } from '../task-json.ts'
@@ -156,5 +157,5 @@ function refusal(why: string): ErrandError {
 
 function shown(value: unknown): string {
   const text = value === undefined ? 'nothing' : (JSON.stringify(value) ?? 'nothing')
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text
+  return clipped(text, 60)
 }

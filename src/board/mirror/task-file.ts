@@ -1,7 +1,9 @@
 // Task files: their names, and the conversion between text and a checked JSON object. What the keys mean is judged elsewhere.
+
 import { ErrandError } from '../../core/errors.ts'
 import { canonicalJson, toJson } from '../../core/json.ts'
 import { parseJson } from '../../core/json-text.ts'
+import { startOf } from '../../core/storable-text.ts'
 import { jsonText } from '../task-json.ts'
 
 // Only names of exactly this form are read or written: no path, no other extension.
@@ -50,7 +52,9 @@ export function readTaskFile(text: string, number: number): ReadableFile {
   toJson(value, 'it')
   const { id } = value
   if (id !== undefined && id !== number && id !== String(number)) {
-    throw unreadable(`its id is ${JSON.stringify(id)?.slice(0, 60)}, but its name has the number ${number}`)
+    throw unreadable(
+      `its id is ${startOf(JSON.stringify(id) ?? 'undefined', 60)}, but its name has the number ${number}`,
+    )
   }
   return { value, newline: /\n\s*$/.test(text) }
 }

@@ -2,7 +2,7 @@
 import { ErrandError } from '../../core/errors.ts'
 import { fromJson, toJson } from '../../core/json.ts'
 import { parseJson } from '../../core/json-text.ts'
-import { storableText } from '../../core/storable-text.ts'
+import { startOf, storableText } from '../../core/storable-text.ts'
 
 export type CallArguments = { given: Record<string, unknown> } | { refusal: ErrandError }
 
@@ -33,11 +33,11 @@ export function readArguments(text: string): CallArguments {
  */
 export function paramsOf(text: string): unknown {
   const read = readArguments(text)
-  return 'given' in read ? read.given : storableText(text.slice(0, maxUnreadLength))
+  return 'given' in read ? read.given : storableText(startOf(text, maxUnreadLength))
 }
 
 const maxUnreadLength = 10_000
 
 function refused(message: string, text: string): ErrandError {
-  return new ErrandError('INVALID_INPUT', message, { arguments: text.slice(0, 200) })
+  return new ErrandError('INVALID_INPUT', message, { arguments: startOf(text, 200) })
 }

@@ -9,7 +9,7 @@ import { Failure } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
 import { parse } from '../../core/parse.ts'
 import { untilAborted } from '../../core/signals.ts'
-import { storableText } from '../../core/storable-text.ts'
+import { startOf, storableText } from '../../core/storable-text.ts'
 import { defaultSystemPrompt } from '../../drafts/agent-draft.ts'
 import type { Task } from '../../entities/task.ts'
 import { recalledSchema, recallHeading, recallText } from './recall.ts'
@@ -81,9 +81,7 @@ const maxResultLength = 100_000
 
 /** Long results would fill the context of the model, which can read them in full with a tool. */
 function shortened(text: string): string {
-  return text.length <= maxResultLength
-    ? text
-    : `${text.slice(0, maxResultLength).toWellFormed()}… (${text.length} characters in all)`
+  return text.length <= maxResultLength ? text : `${startOf(text, maxResultLength)}… (${text.length} characters in all)`
 }
 
 // ── team and memory ──

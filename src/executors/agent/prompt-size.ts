@@ -1,6 +1,8 @@
 // The size of what a model is sent: old results are shortened when it is too long for the model, and a provider that has cut it without an error
 // is noticed.
+
 import type { PromptCut } from '../../agent-run.ts'
+import { startOf } from '../../core/storable-text.ts'
 import type { ModelMessage, ModelStepInput, ModelUsage } from '../../models/step-schema.ts'
 
 /** What remains of a result that is shortened, in characters. */
@@ -19,7 +21,7 @@ export function withShorterResults(input: ModelStepInput): ModelStepInput | unde
   let left = whole
   const messages = input.messages.map((message) => {
     if (left <= whole / 2 || message.role !== 'tool' || message.content.length <= shortLength) return message
-    const content = `${message.content.slice(0, keptLength).toWellFormed()}… (shortened: it had ${message.content.length} characters, and the conversation was too long)`
+    const content = `${startOf(message.content, keptLength)}… (shortened: it had ${message.content.length} characters, and the conversation was too long)`
     left -= message.content.length - content.length
     return { ...message, content }
   })

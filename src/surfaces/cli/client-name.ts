@@ -1,6 +1,8 @@
 // The name that an MCP client gives itself, read from its first message. The message stays in the input.
+
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
+import { startOf } from '../../core/storable-text.ts'
 
 /** A first message beyond this size is not searched for a name. */
 const maxPeekBytes = 65_536
@@ -24,7 +26,7 @@ function nameIn(line: string): string {
     const { params } = firstMessageSchema.parse(JSON.parse(line))
     const { name } = params.clientInfo ?? params._meta?.['io.modelcontextprotocol/clientInfo'] ?? { name: '' }
     const word = name.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-')
-    return word.replaceAll(/^-+|-+$/g, '').slice(0, 60) || unknownClient
+    return startOf(word.replaceAll(/^-+|-+$/g, ''), 60) || unknownClient
   } catch {
     // The protocol refuses an invalid message later.
     return unknownClient

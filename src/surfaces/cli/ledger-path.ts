@@ -5,7 +5,7 @@ import { defined } from '../../core/defined.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../../core/errors.ts'
 import { messageOf } from '../../core/stored-error.ts'
-import { findLedger } from '../../ledger/find-ledger.ts'
+import { findLedger, isLedgerFile } from '../../ledger/find-ledger.ts'
 import { shownLedger } from '../../ledger/open-ledger.ts'
 import { misuse } from '../../terminal/arguments.ts'
 import { type CommandIo, note } from '../../terminal/io.ts'
@@ -21,11 +21,6 @@ export function resolveLedger(flag: string | undefined, context: ProcessContext)
   if (named === '') throw misuse('--ledger is empty: it takes the path of a ledger file.', { option: 'ledger' })
   if (named !== undefined) return isLedgerFile(named) ? resolve(context.cwd, named) : named
   return findLedger(context.cwd, context.env)
-}
-
-/** False for a ledger that is not a file of this machine. */
-export function isLedgerFile(ledger: string): boolean {
-  return ledger !== ':memory:' && !/^[a-z][a-z0-9+.-]+:\/\//i.test(ledger)
 }
 
 /** Whether the file exists; true for a ledger that is not a file, which the engine checks. */

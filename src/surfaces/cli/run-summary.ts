@@ -30,8 +30,17 @@ export function summarize(outcome: PlanOutcome, { paint, ledgerFlag, duration, b
     ),
     ...outcome.missing.map((path) => paint.bad(`✗ ${cleanLine(path)} was deleted`)),
     ...helpLines(outcome, paint, ledgerFlag),
+    ...outcome.completed.filter((task) => !before.has(task.id)).flatMap(cutResultNote),
     lastLineOf(outcome, paint, duration, before),
   ]
+}
+
+/** A result that holds only the end of a command's output, and where all of it is. */
+function cutResultNote(task: Task): string[] {
+  const { stdout, truncated, stdoutFile } = (task.result ?? {}) as Readonly<Record<string, unknown>>
+  if (typeof stdout !== 'string' || truncated !== true) return []
+  const rest = typeof stdoutFile === 'string' ? `; all that it printed to stdout is in ${cleanLine(stdoutFile)}` : ''
+  return [`! ${planLabel(task)} printed more than a result holds: its result is the last 64 KiB${rest}`]
 }
 
 /**

@@ -1,10 +1,11 @@
 // The ledger that a command may open: one that was named, or one that was found and that the user trusts. At a terminal the user is
 // asked once about any other.
 import { createInterface } from 'node:readline'
+import { isLedgerFile } from '../../ledger/find-ledger.ts'
 import { judgeLedger, trustLedger, untrusted } from '../../ledger/trust.ts'
 import type { CommandIo } from '../../terminal/io.ts'
 import { cleanText } from '../../terminal/terminal-text.ts'
-import { isLedgerFile, resolveLedger } from './ledger-path.ts'
+import { resolveLedger } from './ledger-path.ts'
 
 interface Flags {
   ledger?: string | undefined

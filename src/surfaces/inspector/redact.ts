@@ -1,8 +1,10 @@
 // Redacts an inspection message before it leaves the process. Produces a plain copy with values under secret names, and secrets within
 // texts, replaced. Depth, number of values and size are limited.
+
 import { z } from 'zod'
 import { isPromise } from '../../core/guarded.ts'
 import { jsonIn, type RedactFunction } from '../../core/redact.ts'
+import { startOf } from '../../core/storable-text.ts'
 import type { WireMessage } from './wire.ts'
 
 export const redactSchema = z.union(
@@ -199,7 +201,7 @@ function scalar(value: unknown): unknown {
 }
 
 function shortened(text: string): string {
-  return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}… [cut: ${text.length} characters]`
+  return text.length <= maxTextLength ? text : `${startOf(text, maxTextLength)}… [cut: ${text.length} characters]`
 }
 
 /** A message that is too large, without its payload. */
@@ -235,5 +237,5 @@ function shortFields(fields: object): Record<string, unknown> {
 }
 
 function shortText(value: unknown): unknown {
-  return typeof value === 'string' ? value.slice(0, 500) : value
+  return typeof value === 'string' ? startOf(value, 500) : value
 }

@@ -35,6 +35,20 @@ tasks:
   expect(out).toMatch(/✓ 4 tasks completed in /)
 })
 
+it('errand run names a cut result at its end, and a later run of the plan finds the whole output in a file', async () => {
+  await using place = new Workplace()
+  const last = 'last: { after: list, run: \'test -e go && wc -l < "$ERRAND_RESULT_FILE_list" > count\' }'
+  place.write('plan.yaml', `tasks: { list: { run: seq 1 20000 }, ${last} }`)
+  const first = await place.errand('run', 'plan.yaml')
+  expect(first.code).toBe(1)
+  const notice = /^! list \(#\d+\) printed more than a result holds: .* is in (.*)$/m.exec(first.out)
+  expect(notice?.[1]).toContain(`${place.folder}/ledger.db-outputs/`)
+  place.write('go', '')
+  const second = await place.errand('run', 'plan.yaml')
+  expect([second.code, second.out.includes('printed more')]).toEqual([0, false])
+  expect(place.lines('count').map(Number)).toEqual([20_000])
+})
+
 it('errand run on a completed plan does nothing, and prints the last result', async () => {
   await using place = new Workplace()
   place.write('plan.json', JSON.stringify({ tasks: { a: { run: 'echo ran >> runs; echo the result' } } }))

@@ -129,6 +129,33 @@ it('the SSE stream of a task is refused for an unknown task, an invalid position
   expect(problemIn(await narrow.ask('GET', '/events', undefined, { authorization: '' })).status).toBe(403)
 })
 
+it('a position that the ledger has not reached is refused with 409 by every stream and list of events, and the last one is not', async () => {
+  const world = await openWorld()
+  const { id } = await world.engine.create({ name: 'a' })
+  const asked = [
+    ['/events?after=2', {}],
+    ['/events', { 'last-event-id': '2' }],
+    [`/tasks/${id}/stream?after=2`, {}],
+    [`/tasks/${id}/stream`, { 'last-event-id': '2' }],
+    ['/events/list?after=2', {}],
+    [`/tasks/${id}/events?after=2`, {}],
+  ] as const
+  for (const [path, headers] of asked) {
+    const problem = problemIn(await world.ask('GET', path, undefined, headers))
+    expect([path, problem.status, problem.code, problem.details]).toMatchObject([
+      path,
+      409,
+      'CURSOR_AHEAD',
+      { after: 2, latest: 1 },
+    ])
+  }
+  const stream = await follow(world, '/events?after=1')
+  await world.engine.start(id)
+  expect((await stream.next())?.event).toBe('task.started')
+  await stream.cancel()
+  expect((await world.ask('GET', '/events/list?after=2')).status).toBe(200)
+})
+
 it('the SSE stream of the feed resumed at a position yields the events after it in order, then new ones', async () => {
   const world = await openWorld()
   for (const name of ['a', 'b', 'c', 'd', 'e']) await world.engine.create({ name })

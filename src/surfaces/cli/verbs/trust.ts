@@ -1,9 +1,10 @@
 // `errand trust`: allows opening a ledger that errand found by itself and that this user's errand did not create.
 import { ErrandError } from '../../../core/errors.ts'
+import { isLedgerFile } from '../../../ledger/find-ledger.ts'
 import { shownLedger } from '../../../ledger/open-ledger.ts'
 import { judgeLedger, recordFolder, trustLedger, untrusted } from '../../../ledger/trust.ts'
 import { printValue } from '../../../terminal/io.ts'
-import { isLedgerFile, ledgerExists, resolveLedger } from '../ledger-path.ts'
+import { ledgerExists, resolveLedger } from '../ledger-path.ts'
 import { defineVerb } from '../verb.ts'
 
 export const trust = defineVerb({

@@ -3,6 +3,7 @@
 
 import { lineOf } from '../../../../board/list-text.ts'
 import { isoTime, systemClock } from '../../../../core/clock.ts'
+import { startOf } from '../../../../core/storable-text.ts'
 import type { BoardRef, BoardTask } from '../../../../entities/board.ts'
 import { cliCaller } from '../../../../terminal/caller.ts'
 import { shortId } from '../../../../terminal/task-labels.ts'
@@ -55,7 +56,7 @@ async function taskContext(access: BoardAccess, id: BoardRef, session: Session):
   const context = await readContext(access, id)
   const team = await teamContext(access, context.task.taskId)
   const next = `${team === undefined ? '' : howToObserve(team.taskId, session)}${nextStep(context.task)}`
-  const before = team === undefined ? '' : `${cleanText(team.text).slice(0, maxContextLength - minBoardLength)}\n\n`
+  const before = team === undefined ? '' : `${startOf(cleanText(team.text), maxContextLength - minBoardLength)}\n\n`
   return `${before}${contextText(context, maxContextLength - before.length - next.length)}${next}`
 }
 
@@ -105,7 +106,7 @@ async function boardContext({ engine, board }: BoardAccess, agent: string | unde
 function listed(title: string, { tasks, total }: { tasks: BoardTask[]; total: number }): string[] {
   if (tasks.length === 0) return []
   const more = total > tasks.length ? [`… and ${total - tasks.length} more`] : []
-  return [cleanLine(title), ...tasks.map((task) => cleanLine(lineOf(task)).slice(0, maxLineLength)), ...more]
+  return [cleanLine(title), ...tasks.map((task) => startOf(cleanLine(lineOf(task)), maxLineLength)), ...more]
 }
 
 const sessionEnd = defineVerb({
