@@ -1,7 +1,9 @@
 // Reads the JSON body of a request within limits: on bytes, nesting and keys per object.
+
 import { ErrandError } from '../core/errors.ts'
 import { maxJsonDepth } from '../core/json.ts'
 import { parseJson } from '../core/json-text.ts'
+import { startOf } from '../core/storable-text.ts'
 import { bodyTaken, type ServedRequest } from './served-request.ts'
 
 /** Default limit for the size of a body, in bytes. */
@@ -21,7 +23,7 @@ export async function readJsonBody(
 ): Promise<JsonBody> {
   const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? ''
   if (encoding !== '' && encoding !== 'identity') {
-    const why = `The body is encoded (Content-Encoding: ${encoding.slice(0, 100)}). Send it without encoding.`
+    const why = `The body is encoded (Content-Encoding: ${startOf(encoding, 100)}). Send it without encoding.`
     return { refused: 415, why }
   }
   const read = await readText(request, limitBytes)

@@ -6,6 +6,7 @@ import { defined } from '../../core/defined.ts'
 import { Failure } from '../../core/errors.ts'
 import { parse } from '../../core/parse.ts'
 import { sha256 } from '../../core/sha256.ts'
+import { startOf } from '../../core/storable-text.ts'
 import type { Engine } from '../../engine-api.ts'
 
 /** The used part of a client of `@modelcontextprotocol/client`, which is connected to a server. */
@@ -123,7 +124,7 @@ async function listed(client: McpClientLike): Promise<Tool[]> {
 function idOf(module: string, name: string): string {
   const plain = name.replaceAll(/[^A-Za-z0-9_-]/g, '_')
   const isSame = plain === name && name.length <= 50
-  return `${module}:${isSame ? name : `${plain.slice(0, 40)}_${sha256(name).slice(0, 8)}`}`
+  return `${module}:${isSame ? name : `${startOf(plain, 40)}_${startOf(sha256(name), 8)}`}`
 }
 
 function toAbility(client: McpClientLike, module: string, tool: Tool, confirm: McpToolsOptions['confirm']): Ability {
@@ -131,7 +132,7 @@ function toAbility(client: McpClientLike, module: string, tool: Tool, confirm: M
   const { readOnlyHint, destructiveHint } = annotations ?? {}
   return defineAbility({
     id: idOf(module, name),
-    description: (tool.description?.trim() || `The tool ${name}.`).slice(0, maxDescription).toWellFormed(),
+    description: startOf(tool.description?.trim() || `The tool ${name}.`, maxDescription),
     input: usableSchema(tool.inputSchema),
     output: z.unknown(),
     confirm: confirm?.({ name, destructive: destructiveHint !== false && readOnlyHint !== true }) ?? false,
