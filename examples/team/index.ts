@@ -4,11 +4,11 @@
 import { agent, createEngine } from 'errand'
 import { createScriptedModel, type ScriptedPrompt, type ScriptedTurn } from 'errand/testing'
 
-/** A model that plays the n-th answer in its n-th step. Its context of the team is in the first messages, after its goal. */
+/** A model that plays the n-th answer in its n-th step. Its context of the team is in the first message, after its goal. */
 const plays = (turns: (team: { taskId: string; context: string }) => ScriptedTurn[]) =>
   createScriptedModel(({ turn, messages }: ScriptedPrompt) => {
-    const [, ...opening] = messages.filter(({ role }) => role === 'user')
-    const context = opening.map(({ text }) => text).join('\n\n')
+    const [, ...opening] = (messages.find(({ role }) => role === 'user')?.text ?? '').split('\n\n')
+    const context = opening.join('\n\n')
     return turns({ taskId: /task-\w+/.exec(context)?.[0] ?? '', context })[turn] ?? { text: 'I have nothing to add.' }
   })
 

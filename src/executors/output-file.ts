@@ -1,6 +1,6 @@
 // The whole output of a command whose result holds only its end, in a file for the commands that come after it. With a ledger file it is
 // beside it, where it survives a restart of the host; otherwise in the folder for temporary files.
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, lstatSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { isLedgerFile } from '../ledger/find-ledger.ts'
@@ -66,7 +66,7 @@ export class OutputFile {
   #write(chunk: Buffer, room: number): void {
     const isFirst = this.#path === undefined
     this.#path ??= newPath(this.#folder, this.#callId)
-    this.#descriptor ??= openSync(this.#path, 'w', 0o600)
+    this.#descriptor ??= openSync(this.#path, 'wx', 0o600)
     const pending = isFirst ? Buffer.concat(this.#held) : chunk
     this.#held = []
     const fits = Math.min(pending.length, isFirst ? maxFileBytes : room)
@@ -109,6 +109,8 @@ function folderOf(ledger: string | undefined): string | undefined {
 function newPath(folder: string | undefined, callId: string): string {
   if (folder === undefined) return join(mkdtempSync(join(tmpdir(), temporaryPrefix)), 'stdout')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
+  // A link that came with the folder of the ledger would lead the output elsewhere.
+  if (!lstatSync(folder).isDirectory()) throw new Error(`${folder} is not a folder`)
   return join(folder, callId)
 }
 

@@ -2,7 +2,7 @@
 // before its group is noted and nothing is left when the call is over.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { placeOfProcess } from '../../src/core/process-place.ts'
@@ -229,17 +229,24 @@ describe('the output of a command', () => {
     )
   })
 
-  it('a command whose output cannot be written to a file completes, and the next one gets an empty path', async () => {
-    const { folder } = setup()
-    const ledger = join(folder, 'ledger.db')
-    writeFileSync(`${ledger}-outputs`, 'a file in place of the folder')
-    const result = await setup({ ledger }).execute('seq 1 100000')
-    expect(result).toMatchObject({ exitCode: 0, truncated: true, stdoutFile: null })
-    for (const given of [result, { ...result, stdoutFile: '/etc/passwd' }]) {
-      const { execute } = setup({ ledger, dependencies: [{ name: 'list', result: given }] })
-      expect((await execute('echo "path: $ERRAND_RESULT_FILE_list"')).stdout).toBe('path: \n')
-    }
-  })
+  it.each(['file', 'link'])(
+    'a command whose output cannot be written to a file, because a %s is in place of its folder, completes, and the next one gets an empty path',
+    async (what) => {
+      const { folder } = setup()
+      const ledger = join(folder, 'ledger.db')
+      const elsewhere = join(folder, 'elsewhere')
+      mkdirSync(elsewhere)
+      if (what === 'file') writeFileSync(`${ledger}-outputs`, '')
+      else symlinkSync(elsewhere, `${ledger}-outputs`)
+      const result = await setup({ ledger }).execute('seq 1 100000')
+      expect(result).toMatchObject({ exitCode: 0, truncated: true, stdoutFile: null })
+      expect(readdirSync(elsewhere)).toEqual([])
+      for (const given of [result, { ...result, stdoutFile: '/etc/passwd' }]) {
+        const { execute } = setup({ ledger, dependencies: [{ name: 'list', result: given }] })
+        expect((await execute('echo "path: $ERRAND_RESULT_FILE_list"')).stdout).toBe('path: \n')
+      }
+    },
+  )
 
   it('a result that is longer than its variable is in a file while the command runs', async () => {
     const dependencies = [{ name: 'text', result: 'x'.repeat(1_000_000) }]
