@@ -76,6 +76,7 @@ function finish(unified: string) {
   return {
     type: 'finish',
     finishReason: { unified, raw: unified },
-    usage: { inputTokens: { total: 100 }, outputTokens: { total: 20 } },
+    // As many as no conversation here has, so that no prompt looks cut.
+    usage: { inputTokens: { total: 100_000 }, outputTokens: { total: 20 } },
   }
 }

@@ -20,6 +20,7 @@ export class RunConversation {
   #closedThrough = 0
   #readThrough: number | null = null
   #seenThrough = 0
+  #isCutRecorded = false
   /** How much of the text of each unfinished message has been streamed, by message id. */
   readonly #streamed = new Map<string, number>()
 
@@ -86,8 +87,11 @@ export class RunConversation {
     return this.#core.step(recordModelFailure(this.#core.ref, failure, this.#core.host.stepContext()))
   }
 
-  promptCut(cut: PromptCut): Promise<void> {
-    return this.#core.step(recordPromptCut(this.#core.ref, cut, this.#core.host.stepContext()))
+  /** Recorded once: a server that cuts one prompt of a run cuts all that follow. */
+  async promptCut(cut: PromptCut): Promise<void> {
+    if (this.#isCutRecorded) return
+    this.#isCutRecorded = true
+    await this.#core.step(recordPromptCut(this.#core.ref, cut, this.#core.host.stepContext()))
   }
 
   /** Resolves to the id of the message: the one appended by an earlier run, or the new one. */

@@ -57,7 +57,7 @@ describe('a conversation that is too long for its model', () => {
 })
 
 describe('a prompt that a server cuts without an error', () => {
-  it('is an event with the tokens that were read and expected, and why names it while the task works', async () => {
+  it('is one event in a run, with the tokens that were read and expected, and why names it while the task works', async () => {
     const asked = Promise.withResolvers<void>()
     const end = Promise.withResolvers<void>()
     const hold = tool('test:hold', async () => {
@@ -67,6 +67,7 @@ describe('a prompt that a server cuts without an error', () => {
     })
     const model = partsModel(
       [toolCall('a', 'test_hold', {}), finish('tool-calls', { input: 300, output: 5 })],
+      [toolCall('b', 'test_hold', {}), finish('tool-calls', { input: 310, output: 5 })],
       [text('Done.'), finish('stop', { input: 30_000, output: 5 })],
     )
     const engine = await openEngine({ model, abilities: [hold] })

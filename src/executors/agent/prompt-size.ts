@@ -32,11 +32,14 @@ export function withShorterResults(input: ModelStepInput): ModelStepInput | unde
 const minExpectedTokens = 1_000
 
 /**
- * Defined if a provider reports less than half of the tokens that four bytes each would be: some servers (Ollama among them) cut a prompt that is
- * longer than their context, from its beginning and without an error.
+ * Defined if a provider reports less than half of the tokens that four characters each would be: some servers (Ollama among them) cut a prompt that
+ * is longer than their context, from its beginning and without an error.
  */
 export function promptCut({ messages, tools }: ModelStepInput, { inputTokens }: ModelUsage): PromptCut | undefined {
-  const expectedTokens = Math.round(Buffer.byteLength(JSON.stringify([messages, tools ?? []])) / 4)
-  if (inputTokens === null || inputTokens === 0 || expectedTokens < minExpectedTokens) return undefined
-  return inputTokens < expectedTokens / 2 ? { inputTokens, expectedTokens } : undefined
+  if (inputTokens === null || inputTokens === 0) return undefined
+  const length = messages.reduce((sum, { content }) => sum + content.length, JSON.stringify(tools ?? []).length)
+  const expectedTokens = Math.round(length / 4)
+  return expectedTokens >= minExpectedTokens && inputTokens < expectedTokens / 2
+    ? { inputTokens, expectedTokens }
+    : undefined
 }
