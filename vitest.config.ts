@@ -67,6 +67,7 @@ export default defineConfig({
       NODE_COMPILE_CACHE: pathOf('node_modules/.cache/compiled-for-tests'),
     },
     globalSetup: ['scripts/build.ts'],
+    setupFiles: ['test/every-prompt.ts'],
     // Many tests wait for processes, servers and the disk. One process more than there are cores uses that time; two are no faster.
     maxWorkers: availableParallelism() + 1,
     isolate: false,
