@@ -17,7 +17,7 @@ const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 
 /** What runs longest of each tier, most of it in one test each. */
 const longest = [
-  'test/long/agent/kill.test.ts',
+  'test/long/agents/kill.test.ts',
   'test/long/engine/two-engines.test.ts',
   'test/long/runs/edited-programs.test.ts',
   'test/long/postgres/contract.test.ts',
@@ -28,7 +28,7 @@ const longest = [
   'test/long/engine/level-triggered.test.ts',
   'test/long/page/browser/page.test.ts',
   'test/long/ledger/contract.test.ts',
-  'test/long/agent/team-kill.test.ts',
+  'test/long/agents/team-kill.test.ts',
   'test/long/packaging/guides.test.ts',
   'test/long/postgres/copy.test.ts',
   'test/long/page/browser/needs-you.test.ts',

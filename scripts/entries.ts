@@ -5,23 +5,23 @@
 export const libraryEntries = {
   index: 'src/index.ts',
   testing: 'src/testing/index.ts',
-  exo: 'src/vocabularies/exo.ts',
-  'agent-os': 'src/vocabularies/agent-os.ts',
-  s07: 'src/vocabularies/s07.ts',
-  day1: 'src/vocabularies/day1.ts',
-  ai: 'src/ai/durable.ts',
+  exo: 'src/compat/exo.ts',
+  'agent-os': 'src/compat/agent-os.ts',
+  s07: 'src/compat/s07.ts',
+  day1: 'src/compat/day1.ts',
+  ai: 'src/agents/ai/durable.ts',
   mcp: 'src/surfaces/mcp/index.ts',
   http: 'src/surfaces/http/index.ts',
   repl: 'src/surfaces/repl/index.ts',
   inspect: 'src/surfaces/inspector/index.ts',
-  'ui-messages': 'src/surfaces/ui-messages/index.ts',
+  'ui-messages': 'src/surfaces/chat/index.ts',
 } as const
 
 /** Files that are started by their path: the program, and workers that lie beside the chunks of their starters. */
 export const startedEntries = {
   bin: 'src/surfaces/cli/bin.ts',
-  'chunks/quick-check-worker': 'src/ledger/dialects/sqlite/quick-check-worker.ts',
-  'chunks/heartbeat-worker': 'src/ledger/dialects/postgres/heartbeat-worker.ts',
+  'chunks/quick-check-worker': 'src/ledger/sqlite/quick-check-worker.ts',
+  'chunks/heartbeat-worker': 'src/ledger/postgres/heartbeat-worker.ts',
 } as const
 
 /**

@@ -1,12 +1,12 @@
-// Writes src/ledger/dialects/sqlite/current-schema.ts: what the migrations make of an empty database. To be run after a migration was added.
+// Writes src/ledger/sqlite/current-schema.ts: what the migrations make of an empty database. To be run after a migration was added.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Connection, connect } from '../src/ledger/dialects/sqlite/connection.ts'
-import { sqliteDialect } from '../src/ledger/dialects/sqlite/dialect.ts'
-import { isOwnTable, schemaDigest } from '../src/ledger/dialects/sqlite/own-schema.ts'
 import { ledgerVersion, migrationTexts } from '../src/ledger/migrations/migrations.ts'
+import { type Connection, connect } from '../src/ledger/sqlite/connection.ts'
+import { sqliteDialect } from '../src/ledger/sqlite/dialect.ts'
+import { isOwnTable, schemaDigest } from '../src/ledger/sqlite/own-schema.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -35,7 +35,7 @@ function textsOf(connection: Connection): string[] {
 
 const connection = connect(':memory:', { busyTimeoutMs: 0 })
 for (const text of migrationTexts(sqliteDialect, 0)) connection.execute(text)
-const file = join(root, 'src/ledger/dialects/sqlite/current-schema.ts')
+const file = join(root, 'src/ledger/sqlite/current-schema.ts')
 writeFileSync(
   file,
   `// The schema that the migrations make, written by "npm run schema" after each new one. A test compares it with them.

@@ -1,33 +1,17 @@
 // The main entry point of the package: the engine, executors, errors, and their types.
-export type { EngineAbilityTypes } from './abilities/engine-ability-types.ts'
-export { fileAbilities } from './abilities/fs/file-abilities.ts'
-export { type McpClientLike, type McpTools, type McpToolsOptions, mcpTools } from './abilities/mcp/mcp-tools.ts'
-export { type CommandAbilityOptions, commandAbilities } from './abilities/shell/command-abilities.ts'
-export {
-  type AnyExecutor,
-  type AskOptions,
-  type CallContext,
-  type CallOptions,
-  defineExecutor,
-  type Executor,
-  type ExecutorDefinition,
-  type ExecutorFunction,
-  type ExecutorMap,
-  type ExecutorTask,
-  type InvokeOptions,
-  type Run,
-  type WaitOptions,
-} from './api/executor.ts'
-export type { Executors, InputOf, ResultOf } from './api/new-task.ts'
-export type {
-  ClaimOptions,
-  ComparedFact,
-  LimitsPatch,
-  ListOptions,
-  SharedLimitsPatch,
-  TaskPatch,
-} from './api/options.ts'
-export type { PlanOptions, PlanOutcome, PlanRun } from './api/plan-run.ts'
+
+export { type AgentOptions, agent } from './agents/loop/agent.ts'
+export { type McpClientLike, type McpTools, type McpToolsOptions, mcpTools } from './agents/mcp/mcp-tools.ts'
+export type { EmbeddingModelLike } from './agents/models/embedding-model.ts'
+export type { LanguageModelLike } from './agents/models/language-model.ts'
+export type { ModelErrorCode, ModelFailureDetails } from './agents/models/model-error.ts'
+export { retryableModelCodes } from './agents/models/model-error.ts'
+export type { ModelChunk, ModelMessage, ModelStepInput } from './agents/models/step-schema.ts'
+export { type AskModel, askModelOf, type ModelChoice } from './agents/routing/ask-model.ts'
+export type { Handled, HandleOptions } from './agents/routing/handle.ts'
+export { createIntentRecognizer, type Intent, type IntentRecognizer } from './agents/routing/intent.ts'
+export { extractMention } from './agents/routing/mention.ts'
+export { type Route, type RouteOptions, route } from './agents/routing/route.ts'
 export { type BoardSession, type BoardSessionOptions, createBoardSession } from './board/board-session.ts'
 export { type BoardToolName, type BoardTools, type BoardToolsOptions, boardTools } from './board/board-tools.ts'
 export { exportBoard, importBoard, mirrorBoard } from './board/mirror/board-folders.ts'
@@ -53,6 +37,9 @@ export type { CallLogEntry, LogOptions } from './bus/call-log.ts'
 export type { Caller } from './bus/caller.ts'
 export type { JsonAbilityMeta, JsonHandler } from './bus/json-ability.ts'
 export type { ToolDefinition, ToolTable } from './bus/tool-names.ts'
+export { fileAbilities } from './commands/files/file-abilities.ts'
+export { type CommandAbilityOptions, commandAbilities } from './commands/operations/command-abilities.ts'
+export { createShell, shell } from './commands/shell.ts'
 export type { Clock } from './core/clock.ts'
 export type { Duration } from './core/duration.ts'
 export {
@@ -66,7 +53,8 @@ export {
 } from './core/errors.ts'
 export type { Ids } from './core/ids.ts'
 export type { RedactFunction } from './core/redact.ts'
-export { createEngine } from './create-engine.ts'
+export { createEngine } from './engine/create-engine.ts'
+export type { EngineAbilityTypes } from './engine/engine-ability-types.ts'
 export type {
   ChildOptions,
   ClaimToken,
@@ -93,13 +81,38 @@ export type {
   Watched,
   Why,
   WorkOptions,
-} from './engine-api.ts'
+} from './engine/engine-api.ts'
 export type { BoardRef, BoardStatus, BoardTask } from './entities/board.ts'
 export type { Call, CallStatus } from './entities/call.ts'
 export { type CreationBounds, type CreationSize, maxTasksPerRequest, modelBounds } from './entities/creation-bounds.ts'
 export type { EventType, Requester, TaskEvent } from './entities/event.ts'
+export {
+  type AnyExecutor,
+  type AskOptions,
+  type CallContext,
+  type CallOptions,
+  defineExecutor,
+  type Executor,
+  type ExecutorDefinition,
+  type ExecutorFunction,
+  type ExecutorMap,
+  type ExecutorTask,
+  type InvokeOptions,
+  type Run,
+  type WaitOptions,
+} from './entities/executor.ts'
 export type { SharedLimits } from './entities/limits.ts'
 export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from './entities/message.ts'
+export type { Executors, InputOf, ResultOf } from './entities/new-task.ts'
+export type {
+  ClaimOptions,
+  ComparedFact,
+  LimitsPatch,
+  ListOptions,
+  SharedLimitsPatch,
+  TaskPatch,
+} from './entities/options.ts'
+export type { PlanOptions, PlanOutcome, PlanRun } from './entities/plan-run.ts'
 export type { Question } from './entities/question.ts'
 export type { RunOutcome, RunRecord, RunStatus } from './entities/run.ts'
 export {
@@ -121,17 +134,5 @@ export type {
   RetryOptions,
   RetryPolicy,
 } from './entities/task-fields.ts'
-export { type AgentOptions, agent } from './executors/agent/agent.ts'
-export { ask, createAsk } from './executors/ask.ts'
-export { createShell, shell } from './executors/shell.ts'
 export { type ChartConfig, type ChartState, type MachineChart, type MachineName, machines } from './machines/charts.ts'
-export type { EmbeddingModelLike } from './models/embedding-model.ts'
-export type { LanguageModelLike } from './models/language-model.ts'
-export type { ModelErrorCode, ModelFailureDetails } from './models/model-error.ts'
-export { retryableModelCodes } from './models/model-error.ts'
-export type { ModelChunk, ModelMessage, ModelStepInput } from './models/step-schema.ts'
-export { type AskModel, askModelOf, type ModelChoice } from './routing/ask-model.ts'
-export type { Handled, HandleOptions } from './routing/handle.ts'
-export { createIntentRecognizer, type Intent, type IntentRecognizer } from './routing/intent.ts'
-export { extractMention } from './routing/mention.ts'
-export { type Route, type RouteOptions, route } from './routing/route.ts'
+export { ask, createAsk } from './plans/ask.ts'

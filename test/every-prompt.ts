@@ -1,7 +1,7 @@
 // Set up before every file: each prompt that any test of this process hands to a model follows the rules of the strictest templates.
 import { afterEach, beforeEach, expect, vi } from 'vitest'
-import * as modelPrompt from '../src/models/model-prompt.ts'
-import { brokenRules } from './models/prompt-rules.ts'
+import * as modelPrompt from '../src/agents/models/model-prompt.ts'
+import { brokenRules } from './agents/models/prompt-rules.ts'
 
 const { toCallOptions } = modelPrompt
 let broken: string[] = []

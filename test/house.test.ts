@@ -46,26 +46,26 @@ const lines = (count: number) => '// line\n'.repeat(count)
 const proofs: Record<keyof typeof rules, Proof> = {
   'every folder and root file of src has a level': {
     faults: [{ 'src/plumbing/pipe.ts': '' }, { 'src/plumbing.ts': '' }],
-    fine: { 'src/engine.ts': '', 'src/ledger/tables/task.ts': '', 'src/testing/index.ts': '' },
+    fine: { 'src/engine/engine.ts': '', 'src/ledger/tables/task.ts': '', 'src/testing/index.ts': '' },
   },
   'imports point down, and folders of one level never import each other': {
     faults: [
       { 'src/entities/task.ts': `import { judge } from '../machines/transition-table.ts'` },
       { 'src/entities/task.ts': `export type { Step } from '../steps/step.ts'` },
       { 'src/machines/family.ts': `import type { Ability } from '../bus/ability.ts'` },
-      { 'src/steps/create.ts': `type Run = import('../actors/run.ts').Run` },
+      { 'src/operations/steps/create.ts': `type Run = import('../actors/run.ts').Run` },
       { 'src/actors/run.ts': `await import('../executors/shell.ts')` },
       { 'src/core/clock.ts': `import { task } from '../entities/task.ts'` },
       { 'src/ledger/ledger.ts': `import type { Engine } from '../engine.ts'` },
-      { 'src/vocabularies/exo.ts': `import '../surfaces/cli/verbs.ts'` },
-      { 'src/abilities/task/create.ts': `import { world } from '../../testing/world.ts'` },
+      { 'src/compat/exo.ts': `import '../surfaces/cli/verbs.ts'` },
+      { 'src/operations/task/create.ts': `import { world } from '../../testing/world.ts'` },
       { 'src/testing/clock.ts': `import '../surfaces/cli/bin.ts'` },
       { 'src/surfaces/cli/bin.ts': `import version from '../../../package.json'` },
     ],
     fine: {
-      'src/engine-api.ts': `import { ErrandError } from './core/errors.ts'; import type { Executor } from './api/executor.ts'`,
-      'src/steps/create.ts': `import './step.ts'; import type { Ledger } from '../ledger/ledger.ts'`,
-      'src/engine.ts': `import './surfaces/inspector/inspector.ts'; import './actors/run.ts'`,
+      'src/engine/engine-api.ts': `import { ErrandError } from './core/errors.ts'; import type { Executor } from './api/executor.ts'`,
+      'src/operations/steps/create.ts': `import './step.ts'; import type { Ledger } from '../ledger/ledger.ts'`,
+      'src/engine/engine.ts': `import './surfaces/inspector/inspector.ts'; import './actors/run.ts'`,
       'src/surfaces/cli/run.ts': `import { createEngine } from '../../index.ts'; import '../../terminal/table.ts'`,
       'src/testing/world.ts': `import { createEngine } from '../engine.ts'`,
       'src/entities/task.ts': `// import '../machines/transition-table.ts'\nconst text = "import '../engine.ts'"`,
@@ -78,7 +78,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
   'no surface imports another': {
     faults: [
       { 'src/surfaces/repl/session.ts': `import { misuse } from '../cli/arguments.ts'` },
-      { 'src/surfaces/ui-messages/chat.ts': `import type { Problem } from '../http/problem.ts'` },
+      { 'src/surfaces/chat/chat.ts': `import type { Problem } from '../http/problem.ts'` },
       { 'src/surfaces/cli/verbs/serve.ts': `await import('../../http/routes.ts')` },
       { 'src/surfaces/cli/serving.ts': `await import('../http/index.ts')` },
     ],
@@ -100,14 +100,14 @@ const proofs: Record<keyof typeof rules, Proof> = {
       { 'src/surfaces/http/routes.ts': `import type { Tx } from '../../ledger/ledger.ts'` },
       { 'src/surfaces/repl/session.ts': `import { draft } from '../../drafts/draft.ts'` },
       { 'src/surfaces/mcp/task-mapping.ts': `await import('../../actors/supervisor.ts')` },
-      { 'src/terminal/memory-text.ts': `import { mergeFacts, type Conflict } from '../memory/merge.ts'` },
+      { 'src/surfaces/terminal/memory-text.ts': `import { mergeFacts, type Conflict } from '../memory/merge.ts'` },
     ],
     fine: {
-      'src/terminal/memory-text.ts': `import type { Conflict } from '../memory/merge.ts'`,
+      'src/surfaces/terminal/memory-text.ts': `import type { Conflict } from '../memory/merge.ts'`,
       'src/surfaces/inspector/wire.ts': `import type { InspectionEvent } from '../../actors/inspection-event.ts'`,
       'src/surfaces/cli/ledger-path.ts': `import { findLedger } from '../../ledger/find-ledger.ts'`,
       'src/surfaces/cli/verbs/pause.ts': `import { engine } from '../../../index.ts'; import '../../../machines/charts.ts'`,
-      'src/abilities/task/pause.ts': `import { pause } from '../../steps/pause.ts'`,
+      'src/operations/task/pause.ts': `import { pause } from '../../steps/pause.ts'`,
     },
   },
   'a verb of the command line is in the file of its name': {
@@ -127,7 +127,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
   'kysely, xstate and its store are imported only where they belong': {
     faults: [
       { 'src/actors/run.ts': `import { sql } from 'kysely'` },
-      { 'src/steps/create.ts': `import type { Kysely } from "kysely"` },
+      { 'src/operations/steps/create.ts': `import type { Kysely } from "kysely"` },
       { 'src/memory/facts.ts': `import { jsonArrayFrom } from 'kysely/helpers/sqlite'` },
       { 'src/ledger/ledger.ts': `import { createActor } from 'xstate'` },
       { 'src/machines/family.ts': `import { createStore } from '@xstate/store'` },
@@ -146,43 +146,43 @@ const proofs: Record<keyof typeof rules, Proof> = {
       { 'src/ledger/ledger.ts': `import Database from 'better-sqlite3'` },
       { 'src/actors/run.ts': `createRequire(import.meta.url)('better-sqlite3')` },
       {
-        'src/ledger/dialects/sqlite/driver.ts': `import Database from 'better-sqlite3'`,
-        'src/ledger/dialects/sqlite/pool.ts': `import type { Statement } from 'better-sqlite3'`,
+        'src/ledger/sqlite/driver.ts': `import Database from 'better-sqlite3'`,
+        'src/ledger/sqlite/pool.ts': `import type { Statement } from 'better-sqlite3'`,
       },
     ],
     fine: {
-      'src/ledger/dialects/sqlite/driver.ts': `const Database = createRequire(import.meta.url)('better-sqlite3')`,
+      'src/ledger/sqlite/driver.ts': `const Database = createRequire(import.meta.url)('better-sqlite3')`,
       'src/ledger/ledger.ts': '// better-sqlite3 is loaded elsewhere',
     },
   },
   'ledger files are opened by SQLite only, except to create them': {
     faults: [
-      { 'src/ledger/dialects/sqlite/open-file.ts': `const file = openSync(path, 'r')` },
-      { 'src/ledger/dialects/sqlite/open-file.ts': `const file = openSync(fileOf(id), constants.O_RDONLY)` },
+      { 'src/ledger/sqlite/open-file.ts': `const file = openSync(path, 'r')` },
+      { 'src/ledger/sqlite/open-file.ts': `const file = openSync(fileOf(id), constants.O_RDONLY)` },
       { 'src/ledger/find-ledger.ts': `const header = readFileSync(path).subarray(0, 16)` },
       { 'src/ledger/find-ledger.ts': `import { open } from 'node:fs/promises'` },
       { 'src/ledger/open-ledger.ts': `createReadStream(path)` },
     ],
     fine: {
-      'src/ledger/dialects/sqlite/open-file.ts': `import { closeSync, openSync } from 'node:fs'; openSync(path, 'wx', 0o600)`,
-      'src/ledger/dialects/sqlite/instance-lock.ts': `closeSync(openSync(fileOf(instanceId), 'wx', 0o600))`,
-      'src/ledger/dialects/sqlite/file-target.ts': `fsyncSync(openSync(dirname(path), 'r'))`,
+      'src/ledger/sqlite/open-file.ts': `import { closeSync, openSync } from 'node:fs'; openSync(path, 'wx', 0o600)`,
+      'src/ledger/sqlite/instance-lock.ts': `closeSync(openSync(fileOf(instanceId), 'wx', 0o600))`,
+      'src/ledger/sqlite/file-target.ts': `fsyncSync(openSync(dirname(path), 'r'))`,
       'src/plans/plan-source.ts': `readFile(path)`,
     },
   },
   'time, timers and randomness come from the clock and the ids': {
     faults: [
-      { 'src/steps/create.ts': 'const now = Date.now()' },
-      { 'src/steps/create.ts': 'const now = new Date()' },
-      { 'src/steps/create.ts': 'const now = new Date' },
-      { 'src/steps/create.ts': 'const now = Date()' },
-      { 'src/steps/create.ts': 'const text = `at ${Date.now()}`' },
+      { 'src/operations/steps/create.ts': 'const now = Date.now()' },
+      { 'src/operations/steps/create.ts': 'const now = new Date()' },
+      { 'src/operations/steps/create.ts': 'const now = new Date' },
+      { 'src/operations/steps/create.ts': 'const now = Date()' },
+      { 'src/operations/steps/create.ts': 'const text = `at ${Date.now()}`' },
       { 'src/bus/bus.ts': 'const since = performance.now()' },
       { 'src/actors/run.ts': 'setTimeout(() => abort(), 5)' },
       { 'src/actors/run.ts': 'const timer = globalThis.setInterval(beat, 5)' },
-      { 'src/executors/shell.ts': 'const later = setTimeout' },
-      { 'src/executors/shell.ts': `import { scheduler } from 'node:timers/promises'` },
-      { 'src/executors/shell.ts': 'fetch(url, { signal: AbortSignal.timeout(5) })' },
+      { 'src/commands/shell.ts': 'const later = setTimeout' },
+      { 'src/commands/shell.ts': `import { scheduler } from 'node:timers/promises'` },
+      { 'src/commands/shell.ts': 'fetch(url, { signal: AbortSignal.timeout(5) })' },
       { 'src/surfaces/cli/verbs.ts': 'const id = Math.random()' },
       { 'src/core/clock.ts': 'const id = crypto.randomUUID()' },
       { 'src/entities/task.ts': `import { randomBytes } from 'node:crypto'` },
@@ -195,28 +195,28 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/entities/task.ts': 'const at = new Date(task.createdAt); const from = Date.parse(text) // not Date.now()',
       'src/actors/supervisor.ts': 'clock.setTimeout(run, 5); clearTimeout(timer)',
       'src/testing/clock.ts': 'const clock = { setTimeout(run: () => void, ms: number) { due.push(run) } }',
-      'src/api/options.ts': `interface Clock { setTimeout(run: () => void): number }; const text = 'Date.now()'`,
+      'src/entities/options.ts': `interface Clock { setTimeout(run: () => void): number }; const text = 'Date.now()'`,
     },
   },
   'SQL consists of literals of the code and bound values': {
     faults: [
       { 'src/ledger/tables/task.ts': 'sql`order by ${sql.ref(filter.order)}`' },
       { 'src/ledger/tables/task.ts': `query.where(sql.raw("name = '" + name + "'"))` },
-      { 'src/ledger/tables/fact.ts': 'sql.raw(`json_extract(data, "$.${key}")`)' },
-      { 'src/ledger/tables/fact.ts': 'sql`select ${sql.lit(status)}`' },
-      { 'src/steps/create.ts': 'sql\n  .table(name)' },
+      { 'src/ledger/tables/memory/fact.ts': 'sql.raw(`json_extract(data, "$.${key}")`)' },
+      { 'src/ledger/tables/memory/fact.ts': 'sql`select ${sql.lit(status)}`' },
+      { 'src/operations/steps/create.ts': 'sql\n  .table(name)' },
     ],
     fine: {
       'src/ledger/tables/task-ready.ts': 'sql`${sql.ref(column)} = ${value} and ${sql.raw(`deleted_at is null`)}`',
-      'src/ledger/tables/fact.ts': `const integer = sql.raw(dialect.kind === 'sqlite' ? 'integer' : 'bigint')`,
+      'src/ledger/tables/memory/fact.ts': `const integer = sql.raw(dialect.kind === 'sqlite' ? 'integer' : 'bigint')`,
       'src/ledger/migrations/0001-first.ts': 'sql.raw(text) // of the code',
       'src/ledger/tables/call.ts': `sql.join(statuses.map((status) => sql.lit(status)))`,
     },
   },
   'regular expressions are literals of the code': {
     faults: [
-      { 'src/routing/intent.ts': 'const found = new RegExp(words).test(message)' },
-      { 'src/abilities/fs/search.ts': `RegExp(input.pattern, 'u')` },
+      { 'src/agents/routing/intent.ts': 'const found = new RegExp(words).test(message)' },
+      { 'src/commands/files/search.ts': `RegExp(input.pattern, 'u')` },
     ],
     fine: {
       'src/entities/fact-tokens.ts': `new RegExp(wordOrRun, 'gv')`,
@@ -245,14 +245,14 @@ const proofs: Record<keyof typeof rules, Proof> = {
   },
   'every status change of a task goes through transition': {
     faults: [
-      { 'src/steps/pause.ts': `import { moved } from '../machines/changed-task.ts'` },
+      { 'src/operations/steps/pause.ts': `import { moved } from '../machines/changed-task.ts'` },
       { 'src/board/claim.ts': `import { type Changes, moved, touched } from '../machines/changed-task.ts'` },
-      { 'src/steps/pause.ts': `import { type Edge, walk } from './walk.ts'` },
+      { 'src/operations/steps/pause.ts': `import { type Edge, walk } from './walk.ts'` },
     ],
     fine: {
-      'src/steps/walk.ts': `import { moved } from '../machines/changed-task.ts'`,
-      'src/steps/settle-family.ts': `import { walk } from './walk.ts'`,
-      'src/steps/pause.ts': `import { touched } from '../machines/changed-task.ts'; import type { Edge } from './walk.ts'`,
+      'src/operations/steps/walk.ts': `import { moved } from '../machines/changed-task.ts'`,
+      'src/operations/steps/settle-family.ts': `import { walk } from './walk.ts'`,
+      'src/operations/steps/pause.ts': `import { touched } from '../machines/changed-task.ts'; import type { Edge } from './walk.ts'`,
     },
   },
   'the feed is followed by its follower only': {
@@ -264,7 +264,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
     ],
     fine: {
       'src/actors/follower.ts': 'feed.read((tx) => tx.event.after(from, pageSize), doing)',
-      'src/abilities/event/list.ts': 'yield* tx.event.after(after, limit + 1, taskId)',
+      'src/operations/event/list.ts': 'yield* tx.event.after(after, limit + 1, taskId)',
       'src/surfaces/cli/verbs/logs.ts': 'for await (const event of engine.events({ taskId })) take(event)',
       'src/board/mirror/mirror-board.ts': 'for await (const events of this.#host.follow(after, signal)) take(events)',
     },
@@ -306,30 +306,30 @@ const proofs: Record<keyof typeof rules, Proof> = {
       { 'src/bus/bus.ts': 'const mostCalls = 5' },
       { 'src/bus/bus.ts': "throw new Error('Nobody may call this.')" },
       { 'src/bus/bus.ts': 'slot.letGo()' },
-      { 'src/steps/pause.ts': 'interface Moment { at: number }' },
-      { 'src/steps/claim.ts': 'function claim(token: Quote) {}' },
+      { 'src/operations/steps/pause.ts': 'interface Moment { at: number }' },
+      { 'src/operations/steps/claim.ts': 'function claim(token: Quote) {}' },
       { 'docs/board.md': 'The task is in progress, and nobody has claimed it.' },
       { 'docs/http.md': 'The key is kept for ever.' },
       { 'test/bus/bus.test.ts': "it('a caller is told the reason', () => {})" },
       { 'test/engine/world.ts': 'const toldOf = (id: string) => read(id)' },
       { 'test/engine/laws.ts': 'await laws.checkTold()' },
-      { 'test/web/guard.test.ts': "const token = 'for-the-door'" },
+      { 'test/surfaces/web/guard.test.ts': "const token = 'for-the-door'" },
     ],
     fine: {
       'src/bus/bus.ts': "// The caller is notified by a heartbeat.\nconst maxCalls = 5\nconst text = 'almost always'",
-      'src/terminal/shell-quote.ts':
+      'src/surfaces/terminal/shell-quote.ts':
         'export const shellQuote = (word: string) => word // \'Seat 5\', at the moment, a "Quote"',
-      'src/steps/notify-parent.ts': 'const id = `${child}-told-${attempt}`',
+      'src/operations/steps/notify-parent.ts': 'const id = `${child}-told-${attempt}`',
       'docs/board.md': 'The task is in progress and unclaimed; the intelligent caller shears outdoors.',
     },
   },
   'no file name ends in words': {
-    faults: [{ 'src/terminal/task-words.ts': '' }],
-    fine: { 'src/terminal/task-labels.ts': '' },
+    faults: [{ 'src/surfaces/terminal/task-words.ts': '' }],
+    fine: { 'src/surfaces/terminal/task-labels.ts': '' },
   },
   'file and folder names are in kebab-case': {
     faults: [{ 'src/bus/theBus.ts': '' }, { 'src/bus/the_bus.ts': '' }, { 'src/Bus/bus.ts': '' }],
-    fine: { 'src/vocabularies/s07.ts': '', 'src/ledger/migrations/0001-first.ts': '', 'test/types/a-b.test-d.ts': '' },
+    fine: { 'src/compat/s07.ts': '', 'src/ledger/migrations/0001-first.ts': '', 'test/types/a-b.test-d.ts': '' },
   },
   'no file or folder has a meaningless name': {
     faults: [
@@ -348,61 +348,70 @@ const proofs: Record<keyof typeof rules, Proof> = {
     ],
     fine: {
       'src/bus/bus.ts': '// canceled, canceling, cancellation',
-      'src/vocabularies/exo.ts': `'cancelled'`,
+      'src/compat/exo.ts': `'cancelled'`,
       'src/entities/status-filter.ts': `'cancelled'`,
-      'src/abilities/index.ts': `'cancelled'`,
+      'src/operations/index.ts': `'cancelled'`,
       'src/surfaces/a2a/task-mapping.ts': `'cancelled'`,
     },
   },
   'process and completion statuses occur in vocabularies only': {
     faults: [
-      { 'src/task-engine.ts': `import { processStatusOf } from './vocabularies/agent-os/views/status-mapping.ts'` },
+      {
+        'src/engine/task-engine.ts': `import { processStatusOf } from './vocabularies/agent-os/views/status-mapping.ts'`,
+      },
       { 'src/surfaces/http/answer.ts': `const status: ProcessStatus = task.status` },
-      { 'src/api/views.ts': `const status = 'killed'` },
+      { 'src/entities/views.ts': `const status = 'killed'` },
       { 'src/entities/task.ts': `interface Task { completionStatus?: string }` },
     ],
     fine: {
-      'src/vocabularies/agent-os/views/status-mapping.ts': `const processStatuses = ['killed']`,
-      'src/executors/command.ts': '// the process is killed, and its status reported',
+      'src/compat/agent-os/views/status-mapping.ts': `const processStatuses = ['killed']`,
+      'src/commands/command.ts': '// the process is killed, and its status reported',
     },
   },
   'a list of any length is not spread into the arguments of a call': {
     faults: [
-      { 'src/steps/a.ts': 'open.push(...tasks)' },
-      { 'src/steps/a.ts': 'open.push(...(yield* tx.task.children(id)).map((child) => child.id))' },
-      { 'src/steps/a.ts': 'wanted.push(first, ...kept)' },
-      { 'src/terminal/a.ts': 'const width = Math.max(0, ...labels)' },
-      { 'src/terminal/a.ts': 'live.unshift(...pending)' },
+      { 'src/operations/steps/a.ts': 'open.push(...tasks)' },
+      { 'src/operations/steps/a.ts': 'open.push(...(yield* tx.task.children(id)).map((child) => child.id))' },
+      { 'src/operations/steps/a.ts': 'wanted.push(first, ...kept)' },
+      { 'src/surfaces/terminal/a.ts': 'const width = Math.max(0, ...labels)' },
+      { 'src/surfaces/terminal/a.ts': 'live.unshift(...pending)' },
     ],
     fine: {
-      'src/steps/a.ts': 'open.push({ ...task }); open.push([...tasks]); for (const task of tasks) open.push(task)',
-      'src/terminal/a.ts': 'const width = Math.max(0, label); print(...words)',
+      'src/operations/steps/a.ts':
+        'open.push({ ...task }); open.push([...tasks]); for (const task of tasks) open.push(task)',
+      'src/surfaces/terminal/a.ts': 'const width = Math.max(0, label); print(...words)',
     },
   },
   'texts are cut at whole characters': {
     faults: [
-      { 'src/drafts/draft.ts': "const name = spec.goal?.split('\\n')[0]?.slice(0, maxLength)" },
-      { 'src/steps/explain.ts': "const reason = (given.split('\\n')[0] ?? '').trim().slice(0, maxReasonLength)" },
+      { 'src/operations/drafts/draft.ts': "const name = spec.goal?.split('\\n')[0]?.slice(0, maxLength)" },
+      {
+        'src/operations/steps/explain.ts':
+          "const reason = (given.split('\\n')[0] ?? '').trim().slice(0, maxReasonLength)",
+      },
       { 'src/bus/ability-error.ts': 'const shown = (id: string) => id.length > max ? `${id.slice(0, max)}…` : id' },
       { 'src/board/mirror/file-edit.ts': 'const told = `It was ${JSON.stringify(found)?.slice(0, 60)}.`' },
       {
-        'src/terminal/table.ts': 'function cell(given: string, room: number) { return given.substring(0, maxLength) }',
+        'src/surfaces/terminal/table.ts':
+          'function cell(given: string, room: number) { return given.substring(0, maxLength) }',
       },
       { 'src/surfaces/inspector/redact.ts': "return typeof value === 'string' ? value.slice(0, 500) : value" },
-      { 'src/steps/send.ts': 'const { name } = task; return name.slice(0, 80)' },
+      { 'src/operations/steps/send.ts': 'const { name } = task; return name.slice(0, 80)' },
     ],
     fine: {
       'src/core/storable-text.ts': 'const start = text.slice(0, maxLength)',
       'src/bus/ability-error.ts': 'const shown = clipped(id, 80); const cut = text.slice(0, 80).toWellFormed()',
       'src/board/team/mail.ts': 'const taken = fitting(unread.slice(0, limit)); names.slice(0, maxNamed).join(between)',
-      'src/steps/explain.ts': 'function listed(name: string[]) { return `${name.slice(0, maxNamed).join(between)}` }',
+      'src/operations/steps/explain.ts':
+        'function listed(name: string[]) { return `${name.slice(0, maxNamed).join(between)}` }',
       'src/surfaces/inspector/redact.ts':
         "if (typeof value === 'string') return value; if (Array.isArray(value)) return value.slice(0, maxValues)",
       'src/core/ids.ts': 'return `${prefix}-${sha256(identityOf(prefix)).slice(0, 26)}`',
       'src/plans/parse-plan.ts': "sha256(text).slice(0, 16); createHash('sha256').digest('hex').slice(0, 32)",
-      'src/terminal/answer-stream.ts': 'const line = text.slice(0, end); const id = text.slice(0, text.length - held)',
-      'src/models/known-providers.ts': 'name.slice(0, -suffix.length)',
-      'src/abilities/task/list.ts': 'return { tasks: found.slice(0, input.limit) }',
+      'src/surfaces/terminal/answer-stream.ts':
+        'const line = text.slice(0, end); const id = text.slice(0, text.length - held)',
+      'src/agents/models/known-providers.ts': 'name.slice(0, -suffix.length)',
+      'src/operations/task/list.ts': 'return { tasks: found.slice(0, input.limit) }',
     },
   },
   'no file contains TODO, FIXME or XXX': {
@@ -477,7 +486,7 @@ describe('the rules of the house', () => {
 
 describe('planted violations', () => {
   it('the house test finds a test that replaces a module', () => {
-    expect(complaintsAbout({ 'test/a.test.ts': `vi.mock('../src/engine.ts')` }, replacesModules)).toHaveLength(1)
+    expect(complaintsAbout({ 'test/a.test.ts': `vi.mock('../src/engine/engine.ts')` }, replacesModules)).toHaveLength(1)
     expect(complaintsAbout({ 'test/a.test.ts': `vi.spyOn(engine, 'open') // not vi.mock` }, replacesModules)).toEqual(
       [],
     )

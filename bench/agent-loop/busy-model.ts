@@ -1,7 +1,7 @@
 // A model without latency: every step returns a short text and a number of tool calls, until all steps are done. It records when it
 // is called, so that the time between two steps is the time of the loop.
 import { performance } from 'node:perf_hooks'
-import type { ModelCallOptions } from '../../src/models/model-prompt.ts'
+import type { ModelCallOptions } from '../../src/agents/models/model-prompt.ts'
 
 export interface Course {
   /** Steps with calls; one more ends the task. */

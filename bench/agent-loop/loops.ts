@@ -1,7 +1,7 @@
 // The same conversation in two ways: by the engine, with every step and call in its ledger, and by a plain loop that keeps the
 // messages in an array.
 import { z } from 'zod'
-import type { ModelAnswer, ModelMessage, ToolCall } from '../../src/models/step-schema.ts'
+import type { ModelAnswer, ModelMessage, ToolCall } from '../../src/agents/models/step-schema.ts'
 import type { Errand } from '../runner/row.ts'
 import { BusyModel, type Course } from './busy-model.ts'
 
@@ -75,8 +75,8 @@ export async function walkByEngine(errand: Errand, ledger: string, course: Cours
 export async function walkPlainly(course: Course): Promise<Walk> {
   const { toolTable } = await import('../../src/bus/tool-names.ts')
   const { defineAbility } = await import('../../src/index.ts')
-  const { streamModelStep } = await import('../../src/models/model-step.ts')
-  const { addChunk } = await import('../../src/models/step-schema.ts')
+  const { streamModelStep } = await import('../../src/agents/models/model-step.ts')
+  const { addChunk } = await import('../../src/agents/models/step-schema.ts')
   const model = new BusyModel(course)
   const { signal } = new AbortController()
   const { definitions } = toolTable(abilitiesOf({ defineAbility }))

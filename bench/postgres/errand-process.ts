@@ -1,7 +1,7 @@
 // An engine of a sample: lanes that each wait for the result of their task, or tasks that arrive at random.
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import type { Run } from '../../src/api/executor.ts'
+import type { Run } from '../../src/entities/executor.ts'
 import { BusyModel, turnOf } from '../agent-loop/busy-model.ts'
 import { abilitiesOf } from '../agent-loop/loops.ts'
 import { loadEntry, ownRoot } from '../runner/package.ts'

@@ -2,13 +2,13 @@
 // that begin them. The local slot counts only spare a step that would find no room: the step counts in its own
 // transaction.
 
-import { isExecutor, type RunnableTasks } from '../api/executor.ts'
-import type { TaskDraft } from '../drafts/draft.ts'
+import { isExecutor, type RunnableTasks } from '../entities/executor.ts'
 import { changedLimits } from '../entities/limits.ts'
 import type { Trees } from '../entities/task-trees.ts'
 import type { Op } from '../ledger/ledger.ts'
-import { type Admitted, admit } from '../steps/admit.ts'
-import { dueAfter } from '../steps/step-context.ts'
+import type { TaskDraft } from '../operations/drafts/draft.ts'
+import { type Admitted, admit } from '../operations/steps/admit.ts'
+import { dueAfter } from '../operations/steps/step-context.ts'
 import type { EngineHost } from './engine-host.ts'
 import type { OpenRuns } from './open-runs.ts'
 

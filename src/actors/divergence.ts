@@ -14,7 +14,7 @@ import {
   verdictOn,
 } from '../machines/divergence.ts'
 import type { RunJournal } from '../machines/run-journal.ts'
-import type { RunRef } from '../steps/journal.ts'
+import type { RunRef } from '../operations/steps/journal.ts'
 import type { CallScope, EntryDescription } from './call-scope.ts'
 
 /** What the guard reads of its run. */

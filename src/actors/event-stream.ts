@@ -1,7 +1,7 @@
 // The durable feed as an async iterator, for programs and clients.
 import type { TaskEvent } from '../entities/event.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { purgedThrough, requireCursor, requireReached } from '../steps/purge.ts'
+import { purgedThrough, requireCursor, requireReached } from '../operations/steps/purge.ts'
 import type { Feed } from './feed.ts'
 import { Follower, pageSize } from './follower.ts'
 

@@ -1,9 +1,9 @@
 // Calls the executor of a task: its input is parsed before, and its result is checked and made storable after.
 import type { ZodType } from 'zod'
-import { type AnyExecutor, isExecutor, type Run } from '../api/executor.ts'
 import { type ErrandError, Failure } from '../core/errors.ts'
 import { type RecordedImage, recordedImage } from '../core/json.ts'
 import { isAsyncSchema, issuesIn, issueText, safeParse, sentenceOf } from '../core/parse.ts'
+import { type AnyExecutor, isExecutor, type Run } from '../entities/executor.ts'
 import type { Task } from '../entities/task.ts'
 import { parsedOnce } from './parsed-once.ts'
 import { RunHandle, type RunParts } from './run-handle.ts'

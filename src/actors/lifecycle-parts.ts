@@ -1,7 +1,8 @@
 // What the lifecycle of an engine receives when the engine is created.
-import type { ParsedEngineOptions } from '../api/options.ts'
+
 import type { Ids } from '../core/ids.ts'
 import type { CallRecord } from '../entities/call.ts'
+import type { ParsedEngineOptions } from '../entities/options.ts'
 import type { EngineHost } from './engine-host.ts'
 import type { MemoryArchiveHost } from './memory-archive.ts'
 import type { TeamWork } from './team-reconciler.ts'

@@ -2,8 +2,8 @@
 // left, fires timers, and removes what is older than the retention.
 import { Rounds } from '../core/turns.ts'
 import type { Lease } from '../ledger/ledger.ts'
-import { dueAfter } from '../steps/step-context.ts'
-import { fireTimers } from '../steps/timers.ts'
+import { dueAfter } from '../operations/steps/step-context.ts'
+import { fireTimers } from '../operations/steps/timers.ts'
 import type { EngineHost } from './engine-host.ts'
 import { finishPurge, type PurgeHost, purgeFamilies } from './purge-families.ts'
 import { recoverDead } from './recovery.ts'

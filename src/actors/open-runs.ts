@@ -1,11 +1,11 @@
 // The open runs of this engine, each in a slot. A run begins when the feed has reported it and its row is known: an admission has returned
 // the row, or it is read. It ends with what the feed reports, and leaves its slot when it is closed.
 
-import type { AnyExecutor } from '../api/executor.ts'
-import type { RunningTask } from '../api/views.ts'
 import { waitAtMost } from '../core/signals.ts'
 import type { EventType, TaskEvent } from '../entities/event.ts'
+import type { AnyExecutor } from '../entities/executor.ts'
 import type { TaskRecord } from '../entities/task.ts'
+import type { RunningTask } from '../entities/views.ts'
 import { acceptedEvents, publishedAs } from '../machines/transition-table.ts'
 import { RunSlot, type SlotHost } from './run-slot.ts'
 

@@ -5,7 +5,7 @@ import { toJson } from '../core/json.ts'
 import { fromImage, toImage } from '../core/json-image.ts'
 import { isRedactFailure } from '../core/redact.ts'
 import { rest } from '../core/signals.ts'
-import { recordValue } from '../steps/journal.ts'
+import { recordValue } from '../operations/steps/journal.ts'
 import { isRunOver, type RunCore } from './run-core.ts'
 
 /** Delay before a refused write is retried: the first, and the maximum. */

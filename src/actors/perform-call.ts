@@ -1,10 +1,10 @@
 // Executes the function of a recorded call: as often as its retry policy allows, each attempt within its time limit.
 
-import type { CallContext, CallOptions, Parsed } from '../api/executor.ts'
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import { rest } from '../core/signals.ts'
 import { readableError, retryAfterOf, toStoredError } from '../core/stored-error.ts'
+import type { CallContext, CallOptions, Parsed } from '../entities/executor.ts'
 import { resolveRetry, retryDelay } from '../machines/family.ts'
 
 export type CallFunction = (params: unknown, context: CallContext) => unknown

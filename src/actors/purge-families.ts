@@ -3,7 +3,14 @@
 import type { Clock } from '../core/clock.ts'
 import { nextTurn } from '../core/turns.ts'
 import type { Op, Purgeable, PurgePosition, Reads, Step } from '../ledger/ledger.ts'
-import { findFamilies, forgetMail, hideFamilies, type PurgeBatch, removeRows, unchanged } from '../steps/purge.ts'
+import {
+  findFamilies,
+  forgetMail,
+  hideFamilies,
+  type PurgeBatch,
+  removeRows,
+  unchanged,
+} from '../operations/steps/purge.ts'
 
 export interface PurgeHost {
   readonly clock: Clock

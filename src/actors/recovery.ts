@@ -7,7 +7,7 @@ import { placeOfProcess } from '../core/process-place.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
 import { isOriginalEngine } from '../ledger/copy/original-engines.ts'
-import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
+import { closeRunsOf, endRunsOf, type LostEngine } from '../operations/steps/recover.ts'
 import type { EngineHost } from './engine-host.ts'
 
 export interface RecoveryHost

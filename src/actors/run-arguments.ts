@@ -1,8 +1,6 @@
 // Validates what an executor passes to `run.*`, before anything of it is recorded. Calls are many and most have no
 // options, so absent options cost nothing.
 
-import type { CallOptions, Parsed } from '../api/executor.ts'
-import { callOptionsSchema } from '../api/options.ts'
 import { durationForms, maxDurationMs } from '../core/duration.ts'
 import { durationSchema } from '../core/duration-schema.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
@@ -10,7 +8,9 @@ import { checkText } from '../core/json.ts'
 import { kindOf } from '../core/kind-of.ts'
 import { parse, requireText, type Schema } from '../core/parse.ts'
 import { startOf } from '../core/storable-text.ts'
+import type { CallOptions, Parsed } from '../entities/executor.ts'
 import { messageRoles } from '../entities/message.ts'
+import { callOptionsSchema } from '../entities/options.ts'
 import type { CallFunction } from './perform-call.ts'
 
 const none = Object.freeze({})

@@ -1,7 +1,6 @@
 // The calls of a live run: each is recorded before its function runs, and its outcome after; a later run gets what was
 // recorded.
 
-import type { CallOptions, Parsed } from '../api/executor.ts'
 import type { StoredError } from '../core/errors.ts'
 import { faithfulImage, fromJson, recordedImage, toJson } from '../core/json.ts'
 import { isRedactFailure } from '../core/redact.ts'
@@ -10,11 +9,12 @@ import { clipped, startOf, storableText } from '../core/storable-text.ts'
 import { messageOf, toStoredError } from '../core/stored-error.ts'
 import { inputToRead } from '../core/visible-json.ts'
 import { type CallRecord, identOf, isInDoubt, notesProcess } from '../entities/call.ts'
+import type { CallOptions, Parsed } from '../entities/executor.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'
 import { paramsToStore } from '../ledger/redacted-content.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
 import { entryKeyOf } from '../machines/run-journal.ts'
-import { beginEntry, beginPending, type EntryOutcome, finishEntry, noteEntry } from '../steps/journal.ts'
+import { beginEntry, beginPending, type EntryOutcome, finishEntry, noteEntry } from '../operations/steps/journal.ts'
 import { type CallScope, type EntryDescription, executeWithin } from './call-scope.ts'
 import { Drain } from './drain.ts'
 import { type CallFunction, type CallPerformance, performCall } from './perform-call.ts'

@@ -1,14 +1,15 @@
 // The conversation of a live run. Messages of the executor are found in the journal or appended. An agent reads the
 // conversation from the ledger and appends step by step. Tokens are streamed live and stored once, as a whole message,
 // at their end; if the run dies before that, nothing of the message is stored.
-import type { AgentMessage, ModelFailure, PromptCut } from '../agent-run.ts'
+
 import { checkText, fromJson, toJson } from '../core/json.ts'
 import { storableText } from '../core/storable-text.ts'
 import { type CallRecord, identOf } from '../entities/call.ts'
 import { type Conversation, callKeyOf, conversationOf } from '../entities/conversation.ts'
 import type { MessageRecord, MessageRole } from '../entities/message.ts'
 import { openCallStatuses } from '../machines/lifecycles.ts'
-import { appendMessage, recordModelFailure, recordPromptCut } from '../steps/journal.ts'
+import { appendMessage, recordModelFailure, recordPromptCut } from '../operations/steps/journal.ts'
+import type { AgentMessage, ModelFailure, PromptCut } from './agent-run.ts'
 import type { EntryDescription } from './call-scope.ts'
 import type { RunCore } from './run-core.ts'
 

@@ -1,7 +1,7 @@
 // The end of a run: that it has ended, and why. Most runs end unobserved, so the signal is made when it is first asked for, and the error,
 // whose stack costs more than the rest of an end, when it is first read.
 import type { ErrandError } from '../core/errors.ts'
-import { type RunRef, runEnded } from '../steps/journal.ts'
+import { type RunRef, runEnded } from '../operations/steps/journal.ts'
 
 export class RunEnd {
   readonly #ref: RunRef

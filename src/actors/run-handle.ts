@@ -1,16 +1,6 @@
 // The run as its executor uses it: every request is validated, recorded before it is executed, and refused after the
 // end of the run. The handler of an ability gets a restricted one, the executor of an agent an extended one.
-import { type AgentRun, agentFacilities } from '../agent-run.ts'
-import type {
-  AnswerSchema,
-  AskOptions,
-  AwaitedRef,
-  InvokeOptions,
-  Run,
-  SpawnOptions,
-  WaitOptions,
-} from '../api/executor.ts'
-import { emitOptionsSchema, invokeOptionsSchema, keyOptionsSchema } from '../api/options.ts'
+
 import { failureWithin } from '../bus/ability-error.ts'
 import type { Duration } from '../core/duration.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -19,10 +9,21 @@ import { checkText } from '../core/json.ts'
 import { requireSpokenText, requireText } from '../core/parse.ts'
 import { storableText } from '../core/storable-text.ts'
 import type { drawnValues } from '../entities/call.ts'
+import type {
+  AnswerSchema,
+  AskOptions,
+  AwaitedRef,
+  InvokeOptions,
+  Run,
+  SpawnOptions,
+  WaitOptions,
+} from '../entities/executor.ts'
 import type { MessageRole } from '../entities/message.ts'
+import { emitOptionsSchema, invokeOptionsSchema, keyOptionsSchema } from '../entities/options.ts'
 import type { Task } from '../entities/task.ts'
-import { dependenciesOf } from '../steps/explain.ts'
-import { recordValue, reportProgress } from '../steps/journal.ts'
+import { dependenciesOf } from '../operations/steps/explain.ts'
+import { recordValue, reportProgress } from '../operations/steps/journal.ts'
+import { type AgentRun, agentFacilities } from './agent-run.ts'
 import type { CallFunction } from './perform-call.ts'
 import { callArguments, checkFraction, checkMessage, checkOptions } from './run-arguments.ts'
 import type { CallWay, RunCalls } from './run-calls.ts'

@@ -1,6 +1,6 @@
 // Stored output: collected for a moment and stored in batches, so that a chatty command costs few commits and `logs -f`
 // in another process still follows closely.
-import { writeOutput } from '../steps/journal.ts'
+import { writeOutput } from '../operations/steps/journal.ts'
 import { isRunOver, type RunCore } from './run-core.ts'
 
 const batchMs = 100

@@ -4,7 +4,7 @@ import { ErrandError } from '../core/errors.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { type Outcome, outcomeOf } from '../entities/task.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { requireTask } from '../steps/step-context.ts'
+import { requireTask } from '../operations/steps/step-context.ts'
 import type { Feed } from './feed.ts'
 
 /**

@@ -1,12 +1,12 @@
 // The read model of an engine: how many tasks are in each state, what is queued, what runs here. It follows the feed
 // and so includes the work of other processes. Counting starts at the first read, so an unused model costs nothing.
 import { createStore } from '@xstate/store'
-import type { EngineStatus, StatusStore } from '../api/views.ts'
 import type { Clock } from '../core/clock.ts'
 import { guarded } from '../core/guarded.ts'
 import { requireFunction } from '../core/parse.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { type TaskStatus, taskStatuses } from '../entities/task.ts'
+import type { EngineStatus, StatusStore } from '../entities/views.ts'
 import { acceptedEvents, publishedAs, taskTransitions } from '../machines/transition-table.ts'
 import type { Feed } from './feed.ts'
 import type { Report } from './report.ts'

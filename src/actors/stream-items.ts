@@ -1,9 +1,10 @@
 // The items of a task's stream: what a reader gets for each event of the task.
-import type { StreamItem } from '../api/views.ts'
+
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import { audienceOf, type QuestionParams } from '../entities/question.ts'
 import type { TaskStatus } from '../entities/task.ts'
+import type { StreamItem } from '../entities/views.ts'
 
 type Messages = ReadonlyMap<string, MessageRecord>
 type Convert = (event: TaskEvent, messages: Messages) => StreamItem[]

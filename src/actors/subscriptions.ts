@@ -1,8 +1,8 @@
 // Live subscriptions: each handler gets the events in order, awaited one after the other; a handler that throws does
 // not stop the others. They share a position in the feed, at which the slowest of them is.
 
-import type { EventHandler } from '../api/views.ts'
 import type { EventType, TaskEvent } from '../entities/event.ts'
+import type { EventHandler } from '../entities/views.ts'
 import type { Feed } from './feed.ts'
 import { type Follower, followFeed } from './follower.ts'
 import type { Report } from './report.ts'

@@ -2,16 +2,16 @@
 // (level-triggered). It then fires timers, and admission fills the free slots. A read is spared when an admission in the same commit has
 // seen all that it writes.
 
-import { isExecutor } from '../api/executor.ts'
-import type { EngineStatus } from '../api/views.ts'
 import { Rounds } from '../core/turns.ts'
 import type { TaskEvent } from '../entities/event.ts'
+import { isExecutor } from '../entities/executor.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Trees } from '../entities/task-trees.ts'
+import type { EngineStatus } from '../entities/views.ts'
 import { all } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
-import type { Admitted } from '../steps/admit.ts'
+import type { Admitted } from '../operations/steps/admit.ts'
 import { Admission } from './admission.ts'
 import type { EngineHost } from './engine-host.ts'
 import { Maintenance } from './maintenance.ts'

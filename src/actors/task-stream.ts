@@ -1,16 +1,16 @@
 // The stream of one task: replayed from the ledger, then followed live, without gaps or duplicates, to exactly one
 // `end`. It keeps a position instead of a queue, so a slow reader costs no memory.
 
-import type { StreamItem } from '../api/views.ts'
 import { ErrandError } from '../core/errors.ts'
 import { nextTurn } from '../core/turns.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import { isSettled, type TaskStatus } from '../entities/task.ts'
+import type { StreamItem } from '../entities/views.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { maxPageBytes } from '../ledger/page-bytes.ts'
-import { requireReached } from '../steps/purge.ts'
-import { requireTask } from '../steps/step-context.ts'
+import { requireReached } from '../operations/steps/purge.ts'
+import { requireTask } from '../operations/steps/step-context.ts'
 import type { Feed } from './feed.ts'
 import { itemsOf } from './stream-items.ts'
 

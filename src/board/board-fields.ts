@@ -4,7 +4,7 @@ import { ErrandError } from '../core/errors.ts'
 import { type BoardFields, boardStatusOf, stretchOf, workspaceOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import { eventOf, type StepContext } from '../steps/step-context.ts'
+import { eventOf, type StepContext } from '../operations/steps/step-context.ts'
 import type { BoardTarget } from './board-host.ts'
 import { type Found, notAllowed } from './task-ref.ts'
 

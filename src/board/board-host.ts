@@ -1,9 +1,9 @@
 // What the board needs from its engine, and which board a caller uses.
 import type { Caller } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Drafter } from '../drafts/draft.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
-import type { StepContext } from '../steps/step-context.ts'
+import type { Drafter } from '../operations/drafts/draft.ts'
+import type { StepContext } from '../operations/steps/step-context.ts'
 
 export interface BoardHost {
   /** Turns the input of `create` into rows. */

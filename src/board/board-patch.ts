@@ -3,7 +3,7 @@ import { ErrandError } from '../core/errors.ts'
 import type { BoardRef, BoardStatus } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { ClaimToken } from '../machines/ownership.ts'
-import type { StepContext } from '../steps/step-context.ts'
+import type { StepContext } from '../operations/steps/step-context.ts'
 import type { BoardTarget } from './board-host.ts'
 
 export interface BoardPatch {

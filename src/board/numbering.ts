@@ -4,7 +4,7 @@ import { type Caller, libraryCaller, mayAffect } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import { type BoardFields, type BoardRecord, mainBoard } from '../entities/board.ts'
 import { all, type Op, type Reads, type Tx } from '../ledger/ledger.ts'
-import { requestedBy, type StepContext } from '../steps/step-context.ts'
+import { requestedBy, type StepContext } from '../operations/steps/step-context.ts'
 import type { BoardHost, BoardTarget } from './board-host.ts'
 
 /** Tasks numbered per transaction. */

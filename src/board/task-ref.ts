@@ -4,7 +4,7 @@ import { ErrandError } from '../core/errors.ts'
 import type { BoardEntry, BoardRef } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
-import { requireWithin } from '../steps/conditions.ts'
+import { requireWithin } from '../operations/steps/conditions.ts'
 import type { BoardTarget } from './board-host.ts'
 
 export interface Found {

@@ -1,17 +1,17 @@
 // Changes a task on the board: fields, edges and status, in one transaction, all or nothing. Edges are changed before the status, so
 // that completing a task in the same call that adds dependents does not block them.
 
-import type { TaskPatch } from '../api/options.ts'
 import { ErrandError } from '../core/errors.ts'
 import { type BoardRef, type BoardTask, boardStatusOf, workspaceOf } from '../entities/board.ts'
+import type { TaskPatch } from '../entities/options.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { type ClaimToken, requireOwner } from '../machines/ownership.ts'
-import { block, unblock } from '../steps/edges.ts'
-import { guardUnblock } from '../steps/right-to-answer.ts'
-import { refusePlanMark } from '../steps/right-to-run.ts'
-import type { StepContext } from '../steps/step-context.ts'
-import { update } from '../steps/update.ts'
+import { block, unblock } from '../operations/steps/edges.ts'
+import { guardUnblock } from '../operations/steps/right-to-answer.ts'
+import { refusePlanMark } from '../operations/steps/right-to-run.ts'
+import type { StepContext } from '../operations/steps/step-context.ts'
+import { update } from '../operations/steps/update.ts'
 import { saveBoardFields } from './board-fields.ts'
 import type { BoardHost, BoardTarget } from './board-host.ts'
 import { type BoardPatch, type Change, claimTokenFor, refuseIgnoredFields, type Writer } from './board-patch.ts'

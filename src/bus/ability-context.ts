@@ -1,5 +1,5 @@
 // What the handler of an ability gets beside its input.
-import type { Run } from '../api/executor.ts'
+import type { Run } from '../entities/executor.ts'
 import type { Caller } from './caller.ts'
 
 /** The second argument of a handler. */

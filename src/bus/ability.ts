@@ -1,12 +1,12 @@
 // An ability: an id, a description, two schemas and a handler, defined once and offered on every surface.
 import { z } from 'zod'
-import { type AnyExecutor, executorOptionsSchema, isExecutor } from '../api/executor.ts'
 import type { Duration } from '../core/duration.ts'
 import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
 import { functionOf, isAsyncSchema, issuesIn, issueText, parse, safeParse } from '../core/parse.ts'
 import { abilityIdSchema } from '../entities/ability-pattern.ts'
 import type { CreationSize } from '../entities/creation-bounds.ts'
+import { type AnyExecutor, executorOptionsSchema, isExecutor } from '../entities/executor.ts'
 import type { OnInterrupt, RetryOptions, RetryPolicy } from '../entities/task-fields.ts'
 import type { AbilityContext } from './ability-context.ts'
 import { type Access, accessClasses } from './caller.ts'

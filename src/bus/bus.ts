@@ -1,7 +1,6 @@
 // The bus: the registry through which all surfaces call the engine. It finds an ability, checks the caller and the input, runs the
 // handler, checks the output, and logs the call.
 import { z } from 'zod'
-import type { Run } from '../api/executor.ts'
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import { safeReporter } from '../core/guarded.ts'
@@ -9,6 +8,7 @@ import { once } from '../core/once.ts'
 import { clockSchema, functionOf, parse, requireFunction, requireText } from '../core/parse.ts'
 import { messageOf } from '../core/stored-error.ts'
 import { dependenciesPerTask } from '../entities/creation-bounds.ts'
+import type { Run } from '../entities/executor.ts'
 import { type Ability, type AbilityDefinition, defineAbility, isAbility } from './ability.ts'
 import type { AbilityContext } from './ability-context.ts'
 import { abilityError, abortedError, noteCalled, notFound, shownId, typeMismatch } from './ability-error.ts'

@@ -1,8 +1,8 @@
 // Opens a ledger by its name: the only place that selects a dialect.
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
-import { isServerUrl, parseServerUrl } from './dialects/postgres/server-url.ts'
 import type { Ledger } from './ledger.ts'
+import { isServerUrl, parseServerUrl } from './postgres/server-url.ts'
 
 /** The name of a ledger as it may be shown: of a URL, all but the password. @throws ErrandError INVALID_INPUT */
 export function shownLedger(name: string): string {
@@ -14,10 +14,10 @@ export function shownLedger(name: string): string {
  * @throws ErrandError INVALID_INPUT for any other URL, and what `openSqliteLedger` and `openServerLedger` throw.
  */
 export async function openLedger(name: string, clock?: Clock): Promise<Ledger> {
-  if (isServerUrl(name)) return await (await import('./dialects/postgres/server.ts')).openServerLedger(name, clock)
+  if (isServerUrl(name)) return await (await import('./postgres/server.ts')).openServerLedger(name, clock)
   requireFileName(name)
   // The statements and their builder are most of what the engine loads, so they are loaded with the first ledger.
-  const { openSqliteLedger } = await import('./dialects/sqlite/sqlite-ledger.ts')
+  const { openSqliteLedger } = await import('./sqlite/sqlite-ledger.ts')
   return openSqliteLedger(name, clock)
 }
 

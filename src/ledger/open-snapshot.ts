@@ -1,8 +1,9 @@
 // Opens a snapshot of a ledger by its name.
-import { isServerUrl, parseServerUrl } from './dialects/postgres/server-url.ts'
-import { openFileSnapshot } from './dialects/sqlite/file-snapshot.ts'
+
 import { requireFileName } from './open-ledger.ts'
+import { isServerUrl, parseServerUrl } from './postgres/server-url.ts'
 import type { LedgerSnapshot } from './snapshot.ts'
+import { openFileSnapshot } from './sqlite/file-snapshot.ts'
 
 /**
  * Opens a snapshot of the ledger in a file, or on a PostgreSQL server.
@@ -11,7 +12,7 @@ import type { LedgerSnapshot } from './snapshot.ts'
  */
 export async function openSnapshot(name: string): Promise<LedgerSnapshot> {
   if (isServerUrl(name)) {
-    const { openServerSnapshot } = await import('./dialects/postgres/server.ts')
+    const { openServerSnapshot } = await import('./postgres/server.ts')
     return await openServerSnapshot(parseServerUrl(name))
   }
   requireFileName(name)

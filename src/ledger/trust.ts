@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { constants, existsSync, lstatSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { ErrandError } from '../core/errors.ts'
-import { trustIdIn } from './dialects/sqlite/trust-id.ts'
 import type { Environment } from './home.ts'
+import { trustIdIn } from './sqlite/trust-id.ts'
 import { logNow, placesNow, realOf, recordOf, saveRecord } from './trust-record.ts'
 
 export { recordFolder } from './trust-record.ts'
@@ -66,7 +66,7 @@ export function judgeLedger(path: string, env: Environment): Trust {
 
 /** Records that this user trusts a ledger, which gets an id of its own. False if that cannot be recorded. */
 export async function trustLedger(path: string, env: Environment): Promise<boolean> {
-  return await (await import('./dialects/sqlite/open-file.ts')).claimFile(path, env)
+  return await (await import('./sqlite/open-file.ts')).claimFile(path, env)
 }
 
 /** The log is looked at first: an engine records it before it writes to it. */

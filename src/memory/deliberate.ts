@@ -3,16 +3,16 @@
 // is rolled back; the questions are answered outside the transaction, and the step runs again. With likeness by words and no judge
 // there are no questions: one round, nothing awaited.
 
-import type { ComparedFact } from '../api/options.ts'
 import { ErrandError } from '../core/errors.ts'
 import { summaryCategory, toFraction } from '../entities/confidence.ts'
 import { disagree, lacksNumbers, readingOf, saysLess, subjectOf } from '../entities/disagreement.ts'
 import { likeness as jaccard, wordsOf } from '../entities/fact-tokens.ts'
 import type { FactRecord } from '../entities/memory.ts'
+import type { ComparedFact } from '../entities/options.ts'
 import { isConfirmed } from '../entities/source.ts'
 import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import type { StepContext } from '../steps/step-context.ts'
+import type { StepContext } from '../operations/steps/step-context.ts'
 import { findOut, Knowledge, Questions, type Ruling } from './knowledge.ts'
 import type { MemoryHost } from './memory-host.ts'
 import type { MemorySettings } from './memory-settings.ts'

@@ -2,7 +2,7 @@
 import type { FactRecord } from '../entities/memory.ts'
 import { addVoice, joinedSources, maxConfidence, type Source } from '../entities/source.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import type { StepContext } from '../steps/step-context.ts'
+import type { StepContext } from '../operations/steps/step-context.ts'
 import type { Deliberation } from './deliberate.ts'
 import type { MemoryHost } from './memory-host.ts'
 

@@ -3,7 +3,7 @@
 import { subjectOf } from '../entities/disagreement.ts'
 import { probeCount, wordsOf } from '../entities/fact-tokens.ts'
 import type { FactRecord } from '../entities/memory.ts'
-import { groupsOf, survivorOf } from '../machines/fact-groups.ts'
+import { groupsOf, survivorOf } from './fact-groups.ts'
 import type { MemorySettings } from './memory-settings.ts'
 
 export interface AlikePair {

@@ -2,10 +2,10 @@
 // questions, and asking them.
 
 import { z } from 'zod'
-import type { ComparedFact, LikenessFunction } from '../api/options.ts'
 import { ErrandError } from '../core/errors.ts'
 import { once } from '../core/once.ts'
 import { startOf } from '../core/storable-text.ts'
+import type { ComparedFact, LikenessFunction } from '../entities/options.ts'
 import type { MemoryHost } from './memory-host.ts'
 
 export type JudgedPair = readonly [existing: ComparedFact, incoming: ComparedFact]

@@ -2,7 +2,7 @@
 
 import type { Redaction } from '../core/redact.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
-import type { StepContext } from '../steps/step-context.ts'
+import type { StepContext } from '../operations/steps/step-context.ts'
 import type { MemorySettings } from './memory-settings.ts'
 
 export interface MemoryHost {

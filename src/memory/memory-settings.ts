@@ -1,16 +1,16 @@
 // The option `memory` of `createEngine`, with defaults.
 
+import { parse } from '../core/parse.ts'
+import { type DurableRule, defaultDurableRule, toHundredths } from '../entities/confidence.ts'
+import { type CategoryRule, defaultRules } from '../entities/fact-category.ts'
+import type { ContradictionPolicy } from '../entities/memory.ts'
 import {
   type ContradictsFunction,
   type JudgeFunction,
   type LikenessFunction,
   memoryOptionsSchema,
   type ParsedMemoryOptions,
-} from '../api/options.ts'
-import { parse } from '../core/parse.ts'
-import { type DurableRule, defaultDurableRule, toHundredths } from '../entities/confidence.ts'
-import { type CategoryRule, defaultRules } from '../entities/fact-category.ts'
-import type { ContradictionPolicy } from '../entities/memory.ts'
+} from '../entities/options.ts'
 import type { TeamRecord } from '../entities/team.ts'
 
 export interface MemorySettings {

@@ -10,7 +10,7 @@ import { categoryNamed, firstConfidence, summaryCategory, toHundredths } from '.
 import { inferCategory } from '../entities/fact-category.ts'
 import { type ObservationRecord, observationTypes } from '../entities/memory.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import { requireOpenBranch } from '../steps/branch.ts'
+import { requireOpenBranch } from '../operations/steps/branch.ts'
 import { resolveStatement } from './branch-scope.ts'
 import { consolidateSession } from './consolidate-session.ts'
 import { deliberate } from './deliberate.ts'

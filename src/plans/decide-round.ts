@@ -4,7 +4,7 @@
 // Completed and canceled tasks stay, failed ones get a new attempt, and missing ones are created in a new generation.
 import { didYouMean } from '../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
-import type { ChildOptions, CreateOptions } from '../engine-api.ts'
+import type { ChildOptions, CreateOptions } from '../engine/engine-api.ts'
 import { isSettled, type Task } from '../entities/task.ts'
 import { deadlineOf, inOrder, isGoal, leavesOf, neededBy, type Plan, type PlanTask } from './plan.ts'
 import { type KnownRound, type KnownTask, type PlanMark, withMark } from './round.ts'

@@ -1,6 +1,7 @@
 // All tasks that a filter finds, on any number of pages.
-import type { ListOptions } from '../api/options.ts'
-import type { Engine } from '../engine-api.ts'
+
+import type { Engine } from '../engine/engine-api.ts'
+import type { ListOptions } from '../entities/options.ts'
 import { type BriefTask, briefTask, type Task } from '../entities/task.ts'
 
 const pageSize = 1_000

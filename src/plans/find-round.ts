@@ -1,5 +1,5 @@
 // Finds the round that is meant, and reads its tasks from the ledger.
-import type { Engine } from '../engine-api.ts'
+import type { Engine } from '../engine/engine-api.ts'
 import type { Task } from '../entities/task.ts'
 import { allTasks, eachTask } from './each-task.ts'
 import { type KnownRound, knownRound, markOf } from './round.ts'

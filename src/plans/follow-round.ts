@@ -1,6 +1,6 @@
 // Follows a round until no task of it goes on, nor waits for an answer that may be given here. Its state comes from the feed; the ledger is read only when the events show no task at
 // work, because another process may have changed the round. A wide round is not read more often than a fifth of the time.
-import type { Engine } from '../engine-api.ts'
+import type { Engine } from '../engine/engine-api.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { Task } from '../entities/task.ts'
 import { readRound } from './find-round.ts'

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { Notifier } from '../core/notifier.ts'
 import { rest } from '../core/signals.ts'
-import type { Engine, Why } from '../engine-api.ts'
+import type { Engine, Why } from '../engine/engine-api.ts'
 import { isQueuedTask, isSettled, type Task } from '../entities/task.ts'
 
 /** Whether this process runs a task when it is ready. */

@@ -1,11 +1,11 @@
 // What refuses a plan: keys that do not exist or do not go together, a task without work or with two kinds of it, `after` with names that do
 // not exist or in a circle, results with one name. Each error names the part and its place in the file. plan-schema.ts says what a key takes.
 import type { z } from 'zod'
+import { fileVariable, resultVariable } from '../commands/command-environment.ts'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { type ErrandError, nearestName } from '../core/errors.ts'
 import { innermostIssue } from '../core/explain-issue.ts'
 import { safeParse } from '../core/parse.ts'
-import { fileVariable, resultVariable } from '../executors/command-environment.ts'
 import { findCycle, type PlanTask } from './plan.ts'
 import { planKeys, type RawPlanTask, refusedTaskKeys } from './plan-schema.ts'
 import type { PlanPath, PlanSource } from './plan-source.ts'

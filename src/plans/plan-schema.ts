@@ -1,11 +1,11 @@
 // The schema of a plan: every key with its type, in zod. What keys mean together (one kind of work per task, names that exist, no
 // cycles) is checked in plan-checks.ts.
 import { z } from 'zod'
+import { type StoredEnvironment, secretReferenceSchema } from '../commands/secret-reference.ts'
 import { durationForms, parseDuration } from '../core/duration.ts'
 import { parseTime, timeForms } from '../core/time-text.ts'
 import { audiences } from '../entities/question.ts'
 import { type FieldOf, fieldsFor, retryPolicySchema, taskFields } from '../entities/task-fields.ts'
-import { type StoredEnvironment, secretReferenceSchema } from '../executors/secret-reference.ts'
 
 /** A time, or a duration after a run of the plan creates the task or retries it. */
 export type PlanDeadline = { at: number } | { afterMs: number }

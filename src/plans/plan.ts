@@ -1,5 +1,5 @@
 // The plan, and pure functions about its order. parse-plan.ts makes one, decide-round.ts compares it with the ledger.
-import type { ChildOptions } from '../engine-api.ts'
+import type { ChildOptions } from '../engine/engine-api.ts'
 import { cycleIn } from '../machines/task-graph.ts'
 import type { PlanDeadline, RawPlan } from './plan-schema.ts'
 

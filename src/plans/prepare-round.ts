@@ -3,11 +3,11 @@
 // `errand run` starts no task before all of it is done. An engine that works already may start a new task while others are still
 // being changed.
 
-import { timeOf } from '../api/engine-time.ts'
-import type { TaskPatch } from '../api/options.ts'
 import { ErrandError } from '../core/errors.ts'
 import { createRandomIds } from '../core/ids.ts'
-import type { CreateOptions, Engine } from '../engine-api.ts'
+import type { CreateOptions, Engine } from '../engine/engine-api.ts'
+import { timeOf } from '../entities/engine-time.ts'
+import type { TaskPatch } from '../entities/options.ts'
 import { isSettled, type Task } from '../entities/task.ts'
 import { type FieldOf, resetValue, updateFields, workFields } from '../entities/task-fields.ts'
 import {

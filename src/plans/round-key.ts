@@ -4,7 +4,7 @@
 
 import { dirname, join, relative } from 'node:path'
 import { sha256 } from '../core/sha256.ts'
-import type { Engine } from '../engine-api.ts'
+import type { Engine } from '../engine/engine-api.ts'
 import type { Task } from '../entities/task.ts'
 import { isRootOf, type Trees } from '../entities/task-trees.ts'
 import type { Plan } from './plan.ts'

@@ -1,5 +1,5 @@
 // The outcome of a round, when no task of it goes on. Pure: the caller passes the tasks.
-import type { PlanOutcome } from '../api/plan-run.ts'
+import type { PlanOutcome } from '../entities/plan-run.ts'
 import { isQueuedTask, type Task, type TaskStatus } from '../entities/task.ts'
 import { neededBy, type Plan, type PlanTask } from './plan.ts'
 import type { KnownRound } from './round.ts'

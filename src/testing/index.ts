@@ -1,18 +1,18 @@
 // The entry point `errand/testing`: time, ids and a ledger under the control of a test, and the contract of every ledger.
 
-export type { Clock } from '../core/clock.ts'
-export type { Ids } from '../core/ids.ts'
-export { openPostgresLedger, type PostgresClient } from '../ledger/dialects/postgres/postgres-ledger.ts'
-export type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
-export { openLedger } from '../ledger/open-ledger.ts'
-export { parseScript, type ScriptedTurn } from '../models/script.ts'
+export { parseScript, type ScriptedTurn } from '../agents/models/script.ts'
 export {
   createScriptedModel,
   type ScriptedModel,
   type ScriptedModelOptions,
   type ScriptedPrompt,
   type ScriptFunction,
-} from '../models/scripted-model.ts'
+} from '../agents/models/scripted-model.ts'
+export type { Clock } from '../core/clock.ts'
+export type { Ids } from '../core/ids.ts'
+export type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+export { openLedger } from '../ledger/open-ledger.ts'
+export { openPostgresLedger, type PostgresClient } from '../ledger/postgres/postgres-ledger.ts'
 export {
   branchRow,
   callRow,

@@ -1,11 +1,11 @@
 // The introductory prompts of a task board, played by a scripted model through the four tools, and the same plans run by executors.
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { runModelStep } from '../../src/agents/models/model-step.ts'
+import type { ScriptedTurn } from '../../src/agents/models/script.ts'
+import { createScriptedModel } from '../../src/agents/models/scripted-model.ts'
+import type { ModelMessage } from '../../src/agents/models/step-schema.ts'
 import { boardTools } from '../../src/board/board-tools.ts'
-import type { Engine, ExecutorMap } from '../../src/engine-api.ts'
-import { runModelStep } from '../../src/models/model-step.ts'
-import type { ScriptedTurn } from '../../src/models/script.ts'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import type { ModelMessage } from '../../src/models/step-schema.ts'
+import type { Engine, ExecutorMap } from '../../src/engine/engine-api.ts'
 import { openEngine, puppet, reached, turns } from '../engine/world.ts'
 
 interface Loop {

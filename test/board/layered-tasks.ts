@@ -1,5 +1,5 @@
 // A board of tasks in layers, each task blocked by two of the layer before, so that they can only be done in order.
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
 
 export const layerSize = 60
 

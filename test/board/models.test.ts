@@ -1,6 +1,6 @@
 // A model on the board: it sees, claims and changes tasks below its own, in the name of its task, and no others.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
 import { openEngine, refusalOf } from '../engine/world.ts'
 
 async function setup() {

@@ -1,7 +1,7 @@
 // Every status × every requested status × every owner × blocked or not: the outcome, and that a refusal changes nothing. The tables are
 // the specification; each line has the outcomes of the five requested statuses in their order.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
 import { type BoardStatus, boardStatuses } from '../../src/entities/board.ts'
 import { openEngine } from '../engine/world.ts'
 import { codeOf, everything, taskOf } from './world.ts'

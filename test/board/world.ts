@@ -2,7 +2,7 @@
 import { expect, onTestFinished } from 'vitest'
 import { type BoardTools, type BoardToolsOptions, boardTools } from '../../src/board/board-tools.ts'
 import { ErrandError } from '../../src/core/errors.ts'
-import type { Engine, EngineOptions } from '../../src/engine-api.ts'
+import type { Engine, EngineOptions } from '../../src/engine/engine-api.ts'
 import type { BoardTask } from '../../src/entities/board.ts'
 import { history, openEngine } from '../engine/world.ts'
 

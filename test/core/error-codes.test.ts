@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type ErrorCode, errorCodes, httpErrorCodes } from '../../src/core/error-codes.ts'
 import { ErrandError } from '../../src/core/errors.ts'
-import { exitCodeOf } from '../../src/terminal/exit-code.ts'
-import { statusOfCode } from '../../src/web/status-codes.ts'
+import { exitCodeOf } from '../../src/surfaces/terminal/exit-code.ts'
+import { statusOfCode } from '../../src/surfaces/web/status-codes.ts'
 
 const root = join(import.meta.dirname, '../..')
 

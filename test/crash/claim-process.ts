@@ -1,7 +1,7 @@
 // One of many processes on a board: claims the best task and completes it until none is left, and reports its tasks and the duration of each
 // claim and completion. It begins when it reads a line, so that all begin together.
 import { once } from 'node:events'
-import { createEngine } from '../../src/create-engine.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
 
 export interface ClaimReport {
   owner: string

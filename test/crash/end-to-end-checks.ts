@@ -1,11 +1,11 @@
 // Checks the ledger after the end-to-end scenario, whichever processes were killed. They return complaints, so that tests can check that they
 // find planted faults.
 import Database from 'better-sqlite3'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
 import type { Call } from '../../src/entities/call.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { gatherTeam, teamComplaints } from '../agent/team-checks.ts'
+import { gatherTeam, teamComplaints } from '../agents/team-checks.ts'
 import { complaints as memoryComplaints } from '../memory/invariants.ts'
 import { tablesOf } from '../memory/world.ts'
 import type { Place } from './child.ts'

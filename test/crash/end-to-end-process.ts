@@ -1,10 +1,10 @@
 // Plays the end-to-end scenario in a process of its own, which kills itself at a given point. If it reaches the end, it prints its steps.
 
-import { createEngine } from '../../src/create-engine.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
 import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { observingLate } from '../agent/team-faults.ts'
+import { observingLate } from '../agents/team-faults.ts'
 import { playScenario, scenarioOptions } from './end-to-end-scenario.ts'
 import { type CrashPoints, createKillingLedger } from './killing-ledger.ts'
 

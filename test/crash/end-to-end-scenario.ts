@@ -3,11 +3,11 @@
 // replies of the models depend on the conversation alone, so that a process after a crash continues with the same replies.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { agent } from '../../src/agents/loop/agent.ts'
 import { defineAbility } from '../../src/bus/ability.ts'
 import type { AbilityContext } from '../../src/bus/ability-context.ts'
 import { ErrandError } from '../../src/core/errors.ts'
-import type { Engine, EngineOptions } from '../../src/engine-api.ts'
-import { agent } from '../../src/executors/agent/agent.ts'
+import type { Engine, EngineOptions } from '../../src/engine/engine-api.ts'
 import { createScriptedModel, type ScriptedPrompt, type ScriptedTurn } from '../../src/testing/index.ts'
 import type { Effect } from './executors.ts'
 

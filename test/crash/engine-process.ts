@@ -1,7 +1,7 @@
 // An engine in a process of its own, to be killed. Its only argument holds its options as JSON; it reports as lines of JSON, and kills itself
 // before or after the n-th step if an option says so. The fault is injected through the ledger, not by hooks in the engine.
 import { createInterface } from 'node:readline'
-import { createEngine } from '../../src/create-engine.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { crashExecutors } from './executors.ts'
 import { type CrashPoints, createKillingLedger } from './killing-ledger.ts'

@@ -1,7 +1,7 @@
 // The executors of the crash tests, the same in every process. Each executed call appends its id to a file, which is compared with the ledger.
 import { appendFileSync } from 'node:fs'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import { createShell } from '../../src/executors/shell.ts'
+import { createShell } from '../../src/commands/shell.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 
 export interface Effect {
   callId: string

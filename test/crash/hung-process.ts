@@ -2,9 +2,9 @@
 // the outcome of each of their promises and of each later write.
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { ErrandError } from '../../src/core/errors.ts'
-import { createEngine } from '../../src/create-engine.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 
 const [ledger, leaseMs] = process.argv.slice(2) as [string, string]
 const report = (line: Record<string, unknown>) => void process.stdout.write(`${JSON.stringify(line)}\n`)

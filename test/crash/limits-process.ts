@@ -3,7 +3,7 @@
 
 import { once } from 'node:events'
 import { appendFileSync } from 'node:fs'
-import { createEngine } from '../../src/create-engine.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
 
 const [ledger, effects] = process.argv.slice(2) as [string, string]
 const engine = await createEngine({

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
 import { createOne, createPlace, effectsOf, openEngine, startEngine, twoAtATime } from './child.ts'
 import { violations } from './invariants.ts'
 

@@ -1,7 +1,7 @@
 // A run whose engine was taken for dead, while a later run of the same task is live: it has not noticed, and whatever it begins is refused by the
 // ledger.
 import { expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { createOne, createPlace, openEngine } from './child.ts'

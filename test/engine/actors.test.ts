@@ -1,6 +1,6 @@
 // The XState side: what an inspector sees of tasks, runs and the supervisor, and that no error stops the others.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { openEngine, puppet, reached, refusalOf, turns } from './world.ts'
 
 interface Inspected {

@@ -2,9 +2,9 @@
 // what it must leave alone.
 import { expect, it, onTestFinished } from 'vitest'
 import { SimulatedClock } from 'xstate'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'

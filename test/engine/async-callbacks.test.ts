@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { mirrorBoard } from '../../src/board/mirror/board-folders.ts'
 import { createBus } from '../../src/bus/bus.ts'
-import { createEngine } from '../../src/create-engine.ts'
+import { TaskEventBus } from '../../src/compat/exo/task-event-bus.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
 import { createHttp } from '../../src/surfaces/http/create-http.ts'
-import { TaskEventBus } from '../../src/vocabularies/exo/task-event-bus.ts'
 import { openEngine } from './world.ts'
 
 /** Typed as the synchronous function that a program with types may pass only by mistake. */

@@ -1,8 +1,8 @@
 // The effect of the final failure of a child on its parent: none, its failure, or the end of the siblings (conformance
 //
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { OnChildFailure } from '../../src/entities/task-fields.ts'
 import { history, openEngine, puppet, reached, turns } from './world.ts'

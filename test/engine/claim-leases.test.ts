@@ -1,7 +1,7 @@
 // Claims with a lease, on a clock that only the test moves: an owner keeps a task by writing and loses it by silence,
 // and the number of the claim, never the time, keeps a late owner out.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'

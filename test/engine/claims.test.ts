@@ -1,6 +1,6 @@
 // Work from outside: which claim gets a task, which is refused and why, and what an ended claim still allows.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { history, openEngine, puppet, reached, refusalOf, turns, typesOf } from './world.ts'

@@ -1,7 +1,7 @@
 // Concurrent commands: the first wins, the other is refused, and the task is in one legal state.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
 import type { TaskStatus } from '../../src/entities/task.ts'
 import { eventBetween } from '../../src/machines/transition-table.ts'
 import { history, openEngine, puppet, turns } from './world.ts'

@@ -1,7 +1,7 @@
 // Creation and reading: the fields and their defaults, names, keys, copies, refusals, all or nothing.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineExecutor } from '../../src/api/executor.ts'
+import { defineExecutor } from '../../src/entities/executor.ts'
 import { history, openEngine, refusalOf } from './world.ts'
 
 const greet = defineExecutor({

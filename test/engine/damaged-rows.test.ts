@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import type { Run, Task } from '../../src/index.ts'
-import { connect } from '../../src/ledger/dialects/sqlite/connection.ts'
+import { connect } from '../../src/ledger/sqlite/connection.ts'
 import { main } from '../../src/surfaces/cli/main.ts'
 import { fakeIo } from '../surfaces/cli/fake-io.ts'
 import { ledgerFile, openEngine, reached, refusalOf } from './world.ts'

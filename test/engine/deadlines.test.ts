@@ -1,8 +1,8 @@
 // Deadlines: a task that has not settled by then fails for good, from any open state, on a clock that only the test
 // moves.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import type { EngineOptions, ExecutorMap } from '../../src/engine-api.ts'
+import type { EngineOptions, ExecutorMap } from '../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 import { history, ledgerFile, openEngine, puppet, reached, turns } from './world.ts'
 

@@ -1,8 +1,8 @@
 // What happens to a task when one of its dependencies fails for good or is canceled: it stays blocked, is canceled, or
 // runs (conformance C-52); at that moment, at its creation, and when the dependency is added later.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { OnDependencyFailure } from '../../src/entities/task-fields.ts'
 import { history, openEngine, puppet, reached, typesOf } from './world.ts'

@@ -1,7 +1,7 @@
 // Dependencies added and removed while tasks are open: what can be blocked, what is refused, what could never end.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { history, openEngine, puppet, reached, refusalOf, turns, typesOf } from './world.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { history, ledgerFile, openEngine, puppet, refusalOf } from './world.ts'
 
 describe('several engines in one process', () => {

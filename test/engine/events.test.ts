@@ -1,8 +1,8 @@
 // Events: the durable feed, and handlers that are called live, in order, one after the other, even if one throws.
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { collect, history, ledgerFile, openEngine, puppet, reached, refusalOf, turns, typesOf } from './world.ts'
 

@@ -3,10 +3,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Feed } from '../../src/actors/feed.ts'
 import { Subscriptions } from '../../src/actors/subscriptions.ts'
-import type { Run } from '../../src/api/executor.ts'
 import { ErrandError } from '../../src/core/errors.ts'
-import type { EngineOptions, ExecutorMap } from '../../src/engine-api.ts'
+import type { EngineOptions, ExecutorMap } from '../../src/engine/engine-api.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
+import type { Run } from '../../src/entities/executor.ts'
 import { createFaultyLedger, eventRow, openLedger, SimulatedClock } from '../../src/testing/index.ts'
 import { deferred, ledgerFile, openEngine, reached, turns } from './world.ts'
 

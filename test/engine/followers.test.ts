@@ -1,12 +1,12 @@
 // Components that follow the feed: what they do when they are behind and the events are purged, when reads fail, and when reads take long.
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { EngineOptions } from '../../src/engine-api.ts'
+import { createScriptedModel } from '../../src/agents/models/scripted-model.ts'
+import type { EngineOptions } from '../../src/engine/engine-api.ts'
 import { mirrorBoard } from '../../src/index.ts'
 import type { Reads } from '../../src/ledger/ledger.ts'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { createFaultyLedger, openLedger, SimulatedClock } from '../../src/testing/index.ts'
-import { tool } from '../agent/world.ts'
+import { tool } from '../agents/world.ts'
 import { createFolder } from '../board/mirror/world.ts'
 import { deferred, openEngine, turns } from './world.ts'
 

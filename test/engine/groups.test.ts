@@ -1,9 +1,9 @@
 // Groups and dependencies: trees created at once, the order of starts, how a group starts and ends, cycles refused.
 import { describe, expect, it, vi } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
-import { sqliteDialect } from '../../src/ledger/dialects/sqlite/dialect.ts'
+import { sqliteDialect } from '../../src/ledger/sqlite/dialect.ts'
 import { tablesOf } from '../../src/ledger/tables/tables.ts'
 import { history, openEngine, puppet, reached, refusalOf, typesOf } from './world.ts'
 

@@ -1,8 +1,8 @@
 // Invalid arguments of the engine: each refusal is typed, shows what was passed, and comes before anything is written.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineExecutor } from '../../src/api/executor.ts'
 import { maxTaskDepth } from '../../src/core/parse.ts'
+import { defineExecutor } from '../../src/entities/executor.ts'
 import { openEngine, refusalOf } from './world.ts'
 
 const noop = (): null => null

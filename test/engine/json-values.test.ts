@@ -1,8 +1,8 @@
 // Values that JSON cannot carry: refused with their path on every way into the engine, before anything is written; in a result, which must
 // not be lost, stored as its JSON image and reported.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { openEngine, refusalOf } from './world.ts'
 
 class Photo {

@@ -1,8 +1,8 @@
 // Lanes: how many of a parent's children run at once, in all executors and engines together, and that a full lane
 // delays no task outside.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { deferred, ledgerFile, openEngine, puppet, turns } from './world.ts'
 
 /** Executors `a` and `b` that count the open runs of one parent, and their maximum. */

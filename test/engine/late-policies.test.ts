@@ -1,7 +1,7 @@
 // Late changes: a policy changed after the failure that it is about, and a retry of a task whose dependencies ended, or
 // were deleted, meanwhile.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { history, openEngine, reached, refusalOf, typesOf } from './world.ts'

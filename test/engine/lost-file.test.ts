@@ -3,8 +3,8 @@ import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
-import type { Run } from '../../src/api/executor.ts'
-import { createEngine } from '../../src/create-engine.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
+import type { Run } from '../../src/entities/executor.ts'
 import { ledgerFile } from './world.ts'
 
 const remove = (file: string) => {

@@ -4,9 +4,9 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
 import { requireRuntime } from '../../src/core/runtime.ts'
-import { createEngine } from '../../src/create-engine.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/entities/executor.ts'
 import { ledgerFile, openEngine, puppet, reached, refusalOf, untilAborted } from './world.ts'
 
 describe('an option of an engine', () => {

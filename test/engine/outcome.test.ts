@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import { z } from 'zod'
-import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
 import { Failure, TaskCanceledError, TaskFailedError } from '../../src/core/errors.ts'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/entities/executor.ts'
 import { openEngine, puppet, reached, refusalOf } from './world.ts'
 
 describe('engine.settled', () => {

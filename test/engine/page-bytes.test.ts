@@ -1,6 +1,6 @@
 // Pages end at a number of bytes as well as of rows, so that a reader holds a few megabytes at a time, whatever is in the ledger.
 import { describe, expect, it } from 'vitest'
-import { createEngine } from '../../src/create-engine.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
 import { fitting, maxPageBytes } from '../../src/ledger/page-bytes.ts'
 
 const megabyte = 'x'.repeat(1024 * 1024)

@@ -1,7 +1,7 @@
 // Purge and retention: whole settled families leave the ledger with all their rows; an open task keeps what it needs.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'

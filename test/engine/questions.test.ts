@@ -3,7 +3,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import { z } from 'zod'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { createFaultyLedger, openLedger } from '../../src/testing/index.ts'
 import { history, openEngine, reached, refusalOf, typesOf } from './world.ts'
 

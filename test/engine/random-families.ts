@@ -2,14 +2,14 @@
 // and what that means for the groups around them.
 import fc from 'fast-check'
 import { ErrandError } from '../../src/core/errors.ts'
-import { createEngine } from '../../src/create-engine.ts'
-import type { CreateOptions, Engine } from '../../src/engine-api.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
+import type { CreateOptions, Engine } from '../../src/engine/engine-api.ts'
 import { isSettled, type TaskRecord, type TaskStatus } from '../../src/entities/task.ts'
 import type { Ledger, Op, Reads, Tx } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { dependencyVerdict, isBroken, isStuckGroup, parentVerdict } from '../../src/machines/family.ts'
 import { awaitsChildren } from '../../src/machines/transition-table.ts'
-import { transition } from '../../src/steps/transition.ts'
+import { transition } from '../../src/operations/steps/transition.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 const someTask = fc.nat(11)

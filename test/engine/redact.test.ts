@@ -3,11 +3,11 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { createShell, defineExecutor, Failure, type RedactFunction } from '../../src/index.ts'
-import { echo, llm, said } from '../agent/world.ts'
-import { openManager } from '../vocabularies/agent-os/world.ts'
+import { echo, llm, said } from '../agents/world.ts'
+import { openManager } from '../compat/agent-os/world.ts'
 import { collect, history, ledgerFile, openEngine, reached, refusalOf } from './world.ts'
 
 const redact = (value: unknown): unknown =>

@@ -1,12 +1,12 @@
 // A value that is none of the accepted ones is refused with all of them and with the nearest, wherever it comes in.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
 import { notOneOf } from '../../src/core/explain-issue.ts'
 import { parse } from '../../src/core/parse.ts'
-import { createEngine } from '../../src/create-engine.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
 import { eventTypes } from '../../src/entities/event.ts'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/entities/executor.ts'
 import { openEngine, refusalOf } from './world.ts'
 
 const paint = defineExecutor({ input: z.object({ color: z.enum(['red', 'green']) }), run: () => null })

@@ -1,7 +1,7 @@
 // A ledger opened again: every state is restored with all that belongs to it, and a broken snapshot is not fatal.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { type Task, type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { touched } from '../../src/machines/changed-task.ts'

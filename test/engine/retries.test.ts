@@ -1,8 +1,8 @@
 // A retry policy: jitter, maximum delay, codes, and what the failure itself requests.
 import { describe, expect, it } from 'vitest'
-import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
 import { Failure } from '../../src/core/errors.ts'
 import type { Ids } from '../../src/core/ids.ts'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/entities/executor.ts'
 import type { RetryPolicy } from '../../src/entities/task-fields.ts'
 import { createSequentialIds, SimulatedClock } from '../../src/testing/index.ts'
 import { history, openEngine, reached, refusalOf } from './world.ts'

@@ -1,8 +1,8 @@
 // Which tasks run, which do not count, and their listeners: the registry of running tasks that a process-form task
 // manager promises, on this engine.
 import { describe, expect, it } from 'vitest'
+import { createExoExecutor, TaskManager } from '../../src/compat/exo.ts'
 import type { ExecutorTask, Run, StreamItem, Task } from '../../src/index.ts'
-import { createExoExecutor, TaskManager } from '../../src/vocabularies/exo.ts'
 import { openEngine, puppet, reached, turns } from './world.ts'
 
 describe('a running task', () => {

@@ -1,7 +1,7 @@
 // Slots: which task runs next, how many at once, and that every way out of WORKING frees the slot.
 import { describe, expect, it } from 'vitest'
-import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
 import { Failure } from '../../src/core/errors.ts'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/entities/executor.ts'
 import { history, openEngine, puppet, reached, refusalOf, turns, typesOf, untilAborted } from './world.ts'
 
 /** An executor that records the order of its runs and how many are open at once. */

@@ -2,8 +2,8 @@
 // engine wrote the change.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
-import { createEngine } from '../../src/create-engine.ts'
-import type { EngineStatus, StatusStore } from '../../src/engine-api.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
+import type { EngineStatus, StatusStore } from '../../src/engine/engine-api.ts'
 import { taskStatuses } from '../../src/entities/task.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'

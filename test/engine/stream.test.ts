@@ -1,7 +1,7 @@
 // The stream of one task: replayed and then live, no gap, no duplicate, and exactly one end.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import type { StreamItem } from '../../src/engine-api.ts'
+import type { StreamItem } from '../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { collect, openEngine, puppet, reached, refusalOf } from './world.ts'
 
 const shown = (items: readonly StreamItem[]) =>

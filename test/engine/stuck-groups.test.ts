@@ -1,8 +1,8 @@
 // Groups in which no task can move: they fail with the cause, and are reopened by whatever unblocks a task in them.
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Run } from '../../src/api/executor.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
+import type { Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { type CreateOptions, createEngine } from '../../src/index.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'

@@ -2,8 +2,8 @@
 // commit carries both the end of a wave of runs and the start of the next.
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import { createEngine } from '../../src/create-engine.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'

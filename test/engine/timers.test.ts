@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
-import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
 import { Failure } from '../../src/core/errors.ts'
-import type { EngineOptions, ExecutorMap } from '../../src/engine-api.ts'
+import type { EngineOptions, ExecutorMap } from '../../src/engine/engine-api.ts'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/entities/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { history, ledgerFile, openEngine, puppet, reached, refusalOf, turns } from './world.ts'

@@ -1,6 +1,6 @@
 // Maximum size of a tree: levels below a root, and children of one task.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { openEngine, refusalOf } from './world.ts'
 
 describe('maxDepth', () => {

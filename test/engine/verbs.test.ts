@@ -2,7 +2,7 @@
 // changes nothing.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/entities/executor.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { history, openEngine, puppet, reached, refusalOf, turns, typesOf } from './world.ts'
 

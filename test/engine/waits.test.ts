@@ -3,8 +3,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
-import type { ExecutorTask, Run, WaitOptions } from '../../src/api/executor.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run, WaitOptions } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { openEngine, reached, refusalOf } from './world.ts'
 

@@ -2,8 +2,8 @@
 // and times.
 import { expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { isoTime } from '../../src/core/clock.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { openEngine, puppet, reached, turns } from './world.ts'
 
 it('engine.why lists the running tasks of a group, and how many are left', async () => {

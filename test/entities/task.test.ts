@@ -4,7 +4,7 @@ import { type CallRecord, identOf, interruptedError, toCall } from '../../src/en
 import { toMessage } from '../../src/entities/message.ts'
 import { toQuestion } from '../../src/entities/question.ts'
 import { outcomeOf } from '../../src/entities/task.ts'
-import { toTask } from '../../src/steps/views.ts'
+import { toTask } from '../../src/operations/steps/views.ts'
 import { taskOf } from '../machines/task-of.ts'
 
 describe('a task', () => {

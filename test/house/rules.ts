@@ -117,7 +117,7 @@ const openToSurfaces = [
   'src/board/board-session.ts',
   'src/board/list-text.ts',
   'src/board/mirror/',
-  'src/team/team-status.ts',
+  'src/memory/team/team-status.ts',
 ]
 
 /** Results of operations, of which only types may be imported. */
@@ -164,7 +164,7 @@ const packagesAreImportedAtHome: Rule = (files) =>
       .map((name) => `${file.path} imports ${name}, which only ${homes[name]?.join(', ')} may`),
   )
 
-const driverHome = 'src/ledger/dialects/sqlite/'
+const driverHome = 'src/ledger/sqlite/'
 
 /** Any literal that names the driver counts: it may also be loaded through `createRequire` or a dynamic import. */
 const oneFileImportsTheDriver: Rule = (files) => {
@@ -248,7 +248,7 @@ const constantsOfTheCode: Record<string, string[]> = {
     '`excluded.${column}`',
   ],
   'src/ledger/check/journal.ts': ['status'],
-  'src/ledger/tables/board.ts': ['`edge.${side}`', '`edge.${other}`', 'order'],
+  'src/ledger/tables/board/board.ts': ['`edge.${side}`', '`edge.${other}`', 'order'],
   'src/ledger/tables/call.ts': ['status'],
   'src/ledger/tables/cascade.ts': ['status'],
   'src/ledger/tables/purge.ts': ['status', 'table', 'key', 'whose'],
@@ -298,7 +298,7 @@ const buildsPatterns = [
   // From the secrets that its options name.
   'src/surfaces/inspector/redact.ts',
   // Scripts of models are written by the user that starts the engine.
-  'src/models/script.ts',
+  'src/agents/models/script.ts',
 ]
 
 const patternsAreOfTheCode: Rule = (files) =>
@@ -325,7 +325,7 @@ interface Ban {
   except: string[]
 }
 
-const ownsTime = ['src/core/clock.ts', 'src/core/ids.ts', 'src/surfaces/cli/', 'src/terminal/']
+const ownsTime = ['src/core/clock.ts', 'src/core/ids.ts', 'src/surfaces/cli/', 'src/surfaces/terminal/']
 
 const bans: Ban[] = [
   { what: /\bDate\s*\.\s*now\b/g, except: ownsTime },
@@ -375,8 +375,13 @@ const lineOf = (file: SourceFile, index: number) => file.text.slice(0, index).sp
 
 // --- Status changes -------------------------------------------------------------------------------------------
 
-const walksEdges = 'src/steps/walk.ts'
-const walkers = [walksEdges, 'src/steps/transition.ts', 'src/steps/settle-family.ts', 'src/steps/groups-above.ts']
+const walksEdges = 'src/operations/steps/walk.ts'
+const walkers = [
+  walksEdges,
+  'src/operations/steps/transition.ts',
+  'src/operations/steps/settle-family.ts',
+  'src/operations/steps/groups-above.ts',
+]
 
 /** `walk` updates the row, closes runs and questions and appends the event; only `transition` and the code of families may call it. */
 const edgesAreWalkedByTransition: Rule = (files) =>
@@ -407,23 +412,23 @@ const suites = 'src/testing/ledger-contract/'
 
 /** Longer than the limit, each for a reason. */
 export const longFiles: Record<string, string> = {
-  'src/api/executor.ts': 'One interface, the one that executors are written against, with its documentation.',
-  'src/api/options.ts': 'The schemas of all options, one beside the other.',
+  'src/entities/executor.ts': 'One interface, the one that executors are written against, with its documentation.',
+  'src/entities/options.ts': 'The schemas of all options, one beside the other.',
   'src/board/mirror/folder-sync.ts': 'One pass over shared state: its parts would need all of its fields.',
   'src/bus/bus.ts': 'The interface of the bus with its documentation, and the one class behind it.',
-  'src/engine-api.ts': 'One interface, the engine, with its documentation.',
+  'src/engine/engine-api.ts': 'One interface, the engine, with its documentation.',
   'src/entities/task-fields.ts': 'One table: every field of a task, once.',
   'src/ledger/ledger.ts': 'One interface, the port that both dialects implement, with its documentation.',
   'src/ledger/migrations/0005-memory.ts': 'A migration is never changed again.',
-  'src/steps/create.ts': 'One step: its parts share the tasks that it creates.',
-  'src/task-engine.ts': 'The facade of that interface, a line or two for each method.',
+  'src/operations/steps/create.ts': 'One step: its parts share the tasks that it creates.',
+  'src/engine/task-engine.ts': 'The facade of that interface, a line or two for each method.',
 }
 
 /** By file and function; longer than the limit, each for a reason. */
 export const longFunctions: Record<string, string> = {
   'src/core/redact.ts redactionBy': 'Functions around one hook, each short.',
-  'src/engine.ts openEngine': 'The composition root: it connects the parts in their order.',
-  'src/ledger/dialects/sqlite/instance-lock.ts locksBeside': 'Functions around one set of locks, each short.',
+  'src/engine/engine.ts openEngine': 'The composition root: it connects the parts in their order.',
+  'src/ledger/sqlite/instance-lock.ts locksBeside': 'Functions around one set of locks, each short.',
   'src/ledger/migrations/0005-memory.ts teamTables': 'A migration is never changed again.',
   'src/ledger/redacting-ledger.ts redactingTx': 'One list of all verbs of the ledger, complete by its type.',
 }
@@ -432,16 +437,16 @@ export const longFunctions: Record<string, string> = {
 export const shortSpreads: Record<string, string> = {
   'src/actors/task-stream.ts': 'The pieces of live output that are kept (`maxLive`).',
   'src/plans/prepare-round.ts': 'What one change of a task returns.',
-  'src/steps/settle-family.ts': 'One task, and one for all that was canceled below it.',
+  'src/operations/steps/settle-family.ts': 'One task, and one for all that was canceled below it.',
   'src/surfaces/cli/field-flags.ts': 'The fields of a task.',
   'src/surfaces/cli/help.ts': 'The verbs of the command line.',
   'src/surfaces/repl/session.ts': 'A page of a list.',
-  'src/surfaces/ui-messages/chat-turns.ts': 'A page of a list.',
-  'src/team/context.ts': 'A page of facts.',
-  'src/team/first-outcome.ts': 'A page of facts.',
-  'src/terminal/live-view.ts': 'The rows that fit on the screen.',
-  'src/terminal/task-details.ts': 'The fields of a task.',
-  'src/vocabularies/exo/task.ts': 'A page of a list.',
+  'src/surfaces/chat/chat-turns.ts': 'A page of a list.',
+  'src/memory/team/context.ts': 'A page of facts.',
+  'src/memory/team/first-outcome.ts': 'A page of facts.',
+  'src/surfaces/terminal/live-view.ts': 'The rows that fit on the screen.',
+  'src/surfaces/terminal/task-details.ts': 'The fields of a task.',
+  'src/compat/exo/task.ts': 'A page of a list.',
 }
 
 const spreads = /(?:\.(?:push|unshift)|Math\.(?:max|min))\((?:[^()[\]{}]|\([^()]*\))*?\.\.\./g
@@ -532,9 +537,9 @@ const storedPolicy: Allowance = {
 const thisRule: Allowance = { words: /./, reason: 'The rule and its planted violations.' }
 
 export const mayUse: Record<string, Allowance> = {
-  'src/steps/notify-parent.ts': storedIds,
-  'test/long/agent/background.test.ts': storedIds,
-  'test/agent/background-process.ts': storedIds,
+  'src/operations/steps/notify-parent.ts': storedIds,
+  'test/long/agents/background.test.ts': storedIds,
+  'test/agents/background-process.ts': storedIds,
   'src/ledger/migrations/0008-notify-parent.ts': storedPolicy,
   'test/long/ledger/upgrade.test.ts': storedPolicy,
   'CHANGELOG.md': {
@@ -609,7 +614,7 @@ const canceledHasOneL: Rule = (files) =>
 /** A process is `killed` and a record has a `completionStatus` in Agent OS; everywhere else a task has one of eight states. */
 const processStatusesAreVocabulary: Rule = (files) =>
   files
-    .filter((file) => !file.path.startsWith('src/vocabularies/'))
+    .filter((file) => !file.path.startsWith('src/compat/'))
     .flatMap((file) =>
       Array.from(file.text.matchAll(/\b(?:process|completion)Status\w*|(['"`])killed\1/gi), (match) => {
         return `${file.path}:${lineOf(file, match.index)} says ${match[0]}; only vocabularies may`

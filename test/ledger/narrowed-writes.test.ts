@@ -1,8 +1,8 @@
 // What a step writes of a record that it has read: the fields that change, and nothing else, because each column costs its indexes.
 import { expect, it } from 'vitest'
-import { sqliteDialect } from '../../src/ledger/dialects/sqlite/dialect.ts'
 import { Draft } from '../../src/ledger/draft.ts'
 import type { Op } from '../../src/ledger/ledger.ts'
+import { sqliteDialect } from '../../src/ledger/sqlite/dialect.ts'
 import type { Request } from '../../src/ledger/statement.ts'
 import { tablesOf } from '../../src/ledger/tables/tables.ts'
 import { runRow, taskRow } from '../../src/testing/index.ts'

@@ -3,10 +3,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { redactionBy } from '../../src/core/redact.ts'
 import type { MailRecord } from '../../src/entities/board.ts'
-import { connect } from '../../src/ledger/dialects/sqlite/connection.ts'
 import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
 import { contentOfTables } from '../../src/ledger/redacted-content.ts'
 import { redactingLedger } from '../../src/ledger/redacting-ledger.ts'
+import { connect } from '../../src/ledger/sqlite/connection.ts'
 import { openLedger } from '../../src/testing/index.ts'
 import { ledgerFile } from '../engine/world.ts'
 

@@ -1,9 +1,9 @@
 // The SQL of both dialects contains no text of users.
 import { describe, expect, it } from 'vitest'
-import { postgresDialect } from '../../src/ledger/dialects/postgres/dialect.ts'
-import { sqliteDialect } from '../../src/ledger/dialects/sqlite/dialect.ts'
 import type { Op, Tx } from '../../src/ledger/ledger.ts'
 import { migrationTexts } from '../../src/ledger/migrations/migrations.ts'
+import { postgresDialect } from '../../src/ledger/postgres/dialect.ts'
+import { sqliteDialect } from '../../src/ledger/sqlite/dialect.ts'
 import type { Request } from '../../src/ledger/statement.ts'
 import { createTables } from '../../src/ledger/tables/tables.ts'
 import {

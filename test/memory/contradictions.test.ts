@@ -1,7 +1,7 @@
 // Contradicting facts: how they are found and settled, and how the history records it.
 import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
-import type { MemoryOptions } from '../../src/engine-api.ts'
+import type { MemoryOptions } from '../../src/engine/engine-api.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { refusalOf } from '../engine/world.ts'
 import { type Json, openMemory, withoutRuns } from './world.ts'

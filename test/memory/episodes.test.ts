@@ -1,7 +1,7 @@
 // What a task leaves in memory: one fact with its outcome, its conversation as observations; and which abilities store them.
 import { describe, expect, it } from 'vitest'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { echo, tool } from '../agent/world.ts'
+import { createScriptedModel } from '../../src/agents/models/scripted-model.ts'
+import { echo, tool } from '../agents/world.ts'
 import { openEngine } from '../engine/world.ts'
 import { type Json, openMemory, withoutRuns } from './world.ts'
 

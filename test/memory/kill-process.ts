@@ -1,8 +1,8 @@
 // An engine in its own process that consolidates a ledger level by level and dies before or after one of its steps. If it survives, it
 // reports the number of steps.
 
-import { createEngine } from '../../src/create-engine.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { type CrashPoints, createKillingLedger } from '../crash/killing-ledger.ts'
 import { levels } from './kill-story.ts'

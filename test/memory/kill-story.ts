@@ -1,5 +1,5 @@
 // The consolidation during which the process is killed: agents of two tasks with equal, contradicting and other facts, each level once.
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
 
 const sessions = ['s1', 's2', 's3'] as const
 const times = (seconds: number) => `requests to the billing service time out after ${seconds} seconds`

@@ -2,10 +2,10 @@
 // process that was not killed.
 import { copyFileSync } from 'node:fs'
 import { expect } from 'vitest'
-import { createEngine } from '../../src/create-engine.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { playAlone } from '../agent/kill-points.ts'
+import { playAlone } from '../agents/kill-points.ts'
 import { afterDeaths, createPlace, type Place } from '../crash/child.ts'
 import type { CrashPoints, KillPoint } from '../crash/killing-ledger.ts'
 import { violationsIn } from '../ledger/check/violations-in.ts'

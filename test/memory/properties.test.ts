@@ -2,7 +2,7 @@
 // nothing. Planted faults, known from other systems, must be detected.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { MemoryOptions } from '../../src/engine-api.ts'
+import type { MemoryOptions } from '../../src/engine/engine-api.ts'
 import { likeness, wordsOf } from '../../src/entities/fact-tokens.ts'
 import type { FactRecord } from '../../src/entities/memory.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'

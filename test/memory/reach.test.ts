@@ -1,12 +1,12 @@
 // The scope of a task's run or model: it reads its own branch and those above, and writes only to its own.
 import { describe, expect, it } from 'vitest'
+import { createScriptedModel } from '../../src/agents/models/scripted-model.ts'
 import type { TeamRecord } from '../../src/entities/team.ts'
 import type { Op } from '../../src/ledger/ledger.ts'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { loadTask } from '../../src/steps/step-context.ts'
-import { beginStint } from '../../src/steps/team.ts'
-import { modelOf } from '../abilities/world.ts'
+import { loadTask } from '../../src/operations/steps/step-context.ts'
+import { beginStint } from '../../src/operations/steps/team.ts'
 import { refusalOf } from '../engine/world.ts'
+import { modelOf } from '../operations/world.ts'
 import { type Json, openMemory } from './world.ts'
 
 /** A team with ada, an engine task below the team's, and bob from outside; and a task without a team. */

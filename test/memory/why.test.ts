@@ -1,8 +1,8 @@
 // The relations of a fact: shown on either side, and found by any unique prefix of its id.
 import { describe, expect, it } from 'vitest'
 import { createSequentialIds } from '../../src/testing/sequential-ids.ts'
-import { modelOf } from '../abilities/world.ts'
 import { refusalOf } from '../engine/world.ts'
+import { modelOf } from '../operations/world.ts'
 import { type Json, openMemory, sentence } from './world.ts'
 
 const thirty = 'requests to the billing service time out after 30 seconds'

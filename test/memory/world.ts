@@ -2,12 +2,12 @@
 // asserting that nothing has changed.
 import { onTestFinished } from 'vitest'
 import type { Caller } from '../../src/bus/caller.ts'
-import type { Engine, EngineOptions } from '../../src/engine-api.ts'
+import type { Engine, EngineOptions } from '../../src/engine/engine-api.ts'
 import type { DecisionRecord, FactRecord, ObservationRecord } from '../../src/entities/memory.ts'
 import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { surface } from '../abilities/world.ts'
 import { openEngine } from '../engine/world.ts'
+import { surface } from '../operations/world.ts'
 
 export type Json = Record<string, any>
 export type Call = (abilityId: string, input?: unknown) => Promise<Json>

@@ -5,7 +5,7 @@ import { isProgressing } from '../../src/plans/idle.ts'
 import type { KnownRound } from '../../src/plans/round.ts'
 import { roundOutcome } from '../../src/plans/round-outcome.ts'
 import { lastLines, summarize } from '../../src/surfaces/cli/run-summary.ts'
-import { createPaint } from '../../src/terminal/paint.ts'
+import { createPaint } from '../../src/surfaces/terminal/paint.ts'
 import { planOf } from '../surfaces/cli/plan-text.ts'
 import { taskOf } from '../surfaces/cli/task-of.ts'
 

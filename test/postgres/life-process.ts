@@ -1,7 +1,7 @@
 // An engine in a process of its own whose runs stay until they end, or keep its event loop busy. It reports as lines of JSON.
 import { setTimeout } from 'node:timers/promises'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import { createEngine } from '../../src/create-engine.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 
 export interface LifeProcessOptions {
   ledger: string

@@ -1,7 +1,7 @@
 // URLs of PostgreSQL servers. No server is needed: nothing is connected.
 import { expect, it } from 'vitest'
-import { parseServerUrl } from '../../src/ledger/dialects/postgres/server-url.ts'
 import { openLedger, shownLedger } from '../../src/ledger/open-ledger.ts'
+import { parseServerUrl } from '../../src/ledger/postgres/server-url.ts'
 
 it('a URL of a server is its address, and is shown without its password', () => {
   const url = 'postgres://ann:p%40ss%20word@127.0.0.1:5433/work?schema=errand'

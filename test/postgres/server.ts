@@ -20,7 +20,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import pg from 'pg'
-import { openServerLedger } from '../../src/ledger/dialects/postgres/server-ledger.ts'
+import { openServerLedger } from '../../src/ledger/postgres/server-ledger.ts'
 
 export interface TestServer {
   /** Of the maintenance database, where the user may create others. */

@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { expect, it, onTestFinished } from 'vitest'
-import { runModelStep } from '../../src/models/model-step.ts'
-import { failureOf, hello, never } from '../models/chunks.ts'
+import { runModelStep } from '../../src/agents/models/model-step.ts'
+import { failureOf, hello, never } from '../agents/models/chunks.ts'
 import { quirks } from './quirks.ts'
 
 it.each(quirks.map((quirk) => [quirk.title, quirk] as const))('a model step with %s', async (_title, quirk) => {

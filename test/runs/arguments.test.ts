@@ -1,7 +1,7 @@
 // The arguments of `run.*`: validated before anything of them is recorded, and refused with the reason.
 import { describe, expect, it } from 'vitest'
-import type { Run } from '../../src/api/executor.ts'
 import { ErrandError } from '../../src/core/errors.ts'
+import type { Run } from '../../src/entities/executor.ts'
 import { createWorld } from './world.ts'
 
 /** The refusal of an invalid request; the run continues, and nothing of it may be in the journal. */

@@ -1,7 +1,7 @@
 // I18: a bad executor affects only its task. Whatever it throws, rejects, returns or forgets, the process stays up, the
 // slot is freed, other tasks continue. An unhandled rejection would fail these tests by itself: vitest reports it.
 import { describe, expect, it } from 'vitest'
-import type { Run } from '../../src/api/executor.ts'
+import type { Run } from '../../src/entities/executor.ts'
 import { aborted, createWorld, gate } from './world.ts'
 
 const unspeakable = {

@@ -2,8 +2,8 @@
 // to do.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineExecutor } from '../../src/api/executor.ts'
-import { readChunk } from '../../src/models/step-schema.ts'
+import { readChunk } from '../../src/agents/models/step-schema.ts'
+import { defineExecutor } from '../../src/entities/executor.ts'
 import { createWorld } from './world.ts'
 
 const oneLine = /^[^\n[{]*$/

@@ -3,7 +3,7 @@
 // Method: each program is killed at every point of its journal (each step that begins or ends a call), and a second engine takes it
 // to its end on a clock that the test moves. Every effect completes once, and no run is refused.
 import { describe, expect, it } from 'vitest'
-import { defineExecutor, type Run } from '../../src/api/executor.ts'
+import { defineExecutor, type Run } from '../../src/entities/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { divergenceWaitMs, HoldingClock } from './holding-clock.ts'
 import { watchPoints } from './points.ts'

@@ -3,7 +3,7 @@
 // Method: programs of three shapes run up to each point of their journal (each step that begins or ends a call). There the task is
 // paused, its process dies, or it fails by hand; then it goes on with an edited program: in the same attempt, or in a new one. What
 // the ledger held as completed at that point must not be executed again, unless an event reports it.
-import { defineExecutor, type Run } from '../../src/api/executor.ts'
+import { defineExecutor, type Run } from '../../src/entities/executor.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { divergenceWaitMs, HoldingClock } from './holding-clock.ts'

@@ -1,8 +1,8 @@
 // How a run ends: suspended when it only waits, at once when it is paused, canceled or timed out; what happens to
 // pending requests and calls in flight, and that there are never two live runs of one task.
 import { describe, expect, it } from 'vitest'
-import { defineExecutor, type Run } from '../../src/api/executor.ts'
 import { Failure } from '../../src/core/errors.ts'
+import { defineExecutor, type Run } from '../../src/entities/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'

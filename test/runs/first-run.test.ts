@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
 import { defineAbility } from '../../src/bus/ability.ts'
 import { ErrandError, Failure } from '../../src/core/errors.ts'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/entities/executor.ts'
 import { createWorld } from './world.ts'
 
 class HttpError extends Error {

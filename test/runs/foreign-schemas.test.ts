@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import * as mini from 'zod/mini'
 import { z as zod3 } from 'zod/v3'
-import { defineExecutor } from '../../src/api/executor.ts'
 import { defineAbility } from '../../src/bus/ability.ts'
+import { defineExecutor } from '../../src/entities/executor.ts'
 import { createWorld } from './world.ts'
 
 const valibot = { '~standard': { vendor: 'valibot', version: 1, validate: (value: unknown) => ({ value }) } }

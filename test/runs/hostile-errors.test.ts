@@ -3,9 +3,9 @@
 import { inspect } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { defineExecutor } from '../../src/api/executor.ts'
 import { defineAbility } from '../../src/bus/ability.ts'
 import { ErrandError, Failure, TaskFailedError } from '../../src/core/errors.ts'
+import { defineExecutor } from '../../src/entities/executor.ts'
 import { hostileErrors, revokedProxy, withThrowingGetter } from '../thrown-values.ts'
 import { aborted, createWorld, gate, type WorkFunction } from './world.ts'
 

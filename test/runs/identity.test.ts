@@ -1,8 +1,8 @@
 // The identity rule: what an earlier run did is found by kind, name and params (or key), n-th among equals, never by position.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { fromJson } from '../../src/core/json.ts'
 import type { CallRecord } from '../../src/entities/call.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { RunJournal } from '../../src/machines/run-journal.ts'
 import { ledgerFile, openEngine } from '../engine/world.ts'

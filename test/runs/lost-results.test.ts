@@ -2,8 +2,8 @@
 // again.
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineExecutor } from '../../src/api/executor.ts'
 import { defineAbility } from '../../src/bus/ability.ts'
+import { defineExecutor } from '../../src/entities/executor.ts'
 import { createWorld } from './world.ts'
 
 const circle: Record<string, unknown> = {}

@@ -1,7 +1,7 @@
 // A task that takes its process down is detected, and its neighbors are not blamed. Deaths happen within the process
 // (world.die).
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createWorld, gate, type WorkFunction, type World } from './world.ts'
 

@@ -1,6 +1,6 @@
 // Executors as data, so that they can be edited: consecutive steps, parallel branches, calls inside calls. The effect
 // of a call has a name of its own (`effect`), which stays when the call is renamed or its params change.
-import type { Run } from '../../src/api/executor.ts'
+import type { Run } from '../../src/entities/executor.ts'
 
 export type Node = CallNode | { all: Node[][] }
 

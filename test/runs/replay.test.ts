@@ -2,8 +2,8 @@
 // says about a call that a crash interrupted. The crashes are deaths within the process (world.ts); real ones are in
 // test/crash.
 import { describe, expect, it } from 'vitest'
-import { defineExecutor, type Run } from '../../src/api/executor.ts'
 import { ErrandError, Failure } from '../../src/core/errors.ts'
+import { defineExecutor, type Run } from '../../src/entities/executor.ts'
 import type { OnInterrupt } from '../../src/entities/task-fields.ts'
 import { createWorld, gate, type World } from './world.ts'
 

@@ -2,8 +2,8 @@
 // values.
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Run } from '../../src/api/executor.ts'
 import { defineAbility } from '../../src/bus/ability.ts'
+import type { Run } from '../../src/entities/executor.ts'
 import { createSequentialIds } from '../../src/testing/sequential-ids.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { codeOf, createWorld, gate } from './world.ts'

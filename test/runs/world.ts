@@ -1,10 +1,10 @@
 // Shared by the tests of runs: an engine with one executor, a way to wait for events of the ledger, and a death within
 // the process: a dead engine gets no events, writes nothing, and its lock is released.
 import { onTestFinished } from 'vitest'
-import type { AnyExecutor, Executor, ExecutorTask, Run } from '../../src/api/executor.ts'
-import { createEngine } from '../../src/create-engine.ts'
-import type { Engine, EngineOptions, ExecutorMap } from '../../src/engine-api.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
+import type { Engine, EngineOptions, ExecutorMap } from '../../src/engine/engine-api.ts'
 import type { EventType, TaskEvent } from '../../src/entities/event.ts'
+import type { AnyExecutor, Executor, ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Ledger, LedgerObserver, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'

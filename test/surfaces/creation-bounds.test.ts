@@ -1,12 +1,12 @@
 // How many tasks models and single requests create. Goal: however they are created, at once or one after another, there are never more than
 // the bounds allow, and never fewer; and no task, below another one or separate from it, has wider bounds than its creator had.
 import { expect, it } from 'vitest'
+import { createScriptedModel } from '../../src/agents/models/scripted-model.ts'
 import { type Bus, createBus } from '../../src/bus/bus.ts'
 import type { Caller } from '../../src/bus/caller.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import { createTaskManager } from '../../src/compat/agent-os.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
 import { agent, boardTools, type ExecutorTask, maxTasksPerRequest, modelBounds, type Run } from '../../src/index.ts'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { createTaskManager } from '../../src/vocabularies/agent-os.ts'
 import { openEngine as open, refusalOf } from '../engine/world.ts'
 import { openWorld, problemIn } from './http/world.ts'
 import { connectByHand, toolErrorOf } from './mcp/world.ts'

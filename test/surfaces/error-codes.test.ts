@@ -1,6 +1,6 @@
 // One refusal on every surface: the error code is the same everywhere, however the protocol transports it.
 import { expect, it } from 'vitest'
-import { createEngine } from '../../src/create-engine.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
 import { runScript } from '../../src/surfaces/repl/index.ts'
 import { refusalOf } from '../engine/world.ts'
 import { Workplace } from './cli/workplace.ts'

@@ -1,14 +1,14 @@
 // A failure without a reason: every surface shows `failed`, and no reason is invented.
 import { expect, it } from 'vitest'
+import { createScriptedModel } from '../../src/agents/models/scripted-model.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import { failureSuffix } from '../../src/entities/task.ts'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { changesOf } from '../../src/terminal/board-changes.ts'
-import { linesOf } from '../../src/terminal/round-log.ts'
-import { endReason } from '../../src/terminal/task-labels.ts'
-import { treeLines } from '../../src/terminal/task-tree.ts'
+import { changesOf } from '../../src/surfaces/terminal/board-changes.ts'
+import { linesOf } from '../../src/surfaces/terminal/round-log.ts'
+import { endReason } from '../../src/surfaces/terminal/task-labels.ts'
+import { treeLines } from '../../src/surfaces/terminal/task-tree.ts'
+import { openManager } from '../compat/agent-os/world.ts'
 import { history, openEngine, reached } from '../engine/world.ts'
-import { openManager } from '../vocabularies/agent-os/world.ts'
 
 type Manager = Awaited<ReturnType<typeof openManager>>
 

@@ -1,6 +1,6 @@
 // A resumed task whose last run is still ending: every surface shows it as queued, and none shows that it waits for a person.
 import { expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { mcpFetchHandler } from '../../src/surfaces/mcp/index.ts'
 import { runScript } from '../../src/surfaces/repl/index.ts'
 import { history, ledgerFile, openEngine, puppet } from '../engine/world.ts'

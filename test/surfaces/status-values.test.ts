@@ -2,9 +2,9 @@
 // in the OpenAPI document, and in events; status-values-json.test.ts checks the command line. Boards have words of their own; calls, runs,
 // objectives, branches and stints have states of their own.
 import { expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { JsonSchema } from '../../src/bus/json-schema.ts'
 import { callStatuses } from '../../src/entities/call.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { branchStatuses } from '../../src/entities/memory.ts'
 import { openStatuses, settledStatuses, taskStatuses } from '../../src/entities/task.ts'
 import { objectiveStatuses } from '../../src/entities/team.ts'

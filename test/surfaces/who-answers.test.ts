@@ -1,17 +1,17 @@
 // Who may answer questions to people. A question is for people unless it says otherwise: the step that answers checks the caller, whatever
 // surface the answer comes through, and so do the steps that would let other tasks continue without an answer.
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Caller } from '../../src/bus/caller.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
+import { TaskEngine } from '../../src/engine/task-engine.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { ask, defineExecutor } from '../../src/index.ts'
-import { TaskEngine } from '../../src/task-engine.ts'
 import { callRow, openLedger } from '../../src/testing/index.ts'
-import { callsOf, llm } from '../agent/world.ts'
+import { callsOf, llm } from '../agents/world.ts'
+import { openManager } from '../compat/agent-os/world.ts'
 import { history, openEngine, reached, refusalOf } from '../engine/world.ts'
-import { whole } from '../steps/whole-row.ts'
-import { openManager } from '../vocabularies/agent-os/world.ts'
+import { whole } from '../operations/steps/whole-row.ts'
 import { openWorld } from './http/world.ts'
 import { connectByHand, modernRequest, tasksExtension, toolErrorOf } from './mcp/world.ts'
 

@@ -1,17 +1,17 @@
 // Who may name which model. Programs, people and clients that may have commands run may name any model, which is resolved when it is used;
 // all others may name those that the engine offers, and such a name is never resolved later either.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import { agent } from '../../src/agents/loop/agent.ts'
+import { createScriptedModel, type ScriptedPrompt } from '../../src/agents/models/scripted-model.ts'
 import { type Bus, createBus } from '../../src/bus/bus.ts'
 import { type Caller, isModel } from '../../src/bus/caller.ts'
-import type { Engine, EngineOptions } from '../../src/engine-api.ts'
-import { agent } from '../../src/executors/agent/agent.ts'
-import { createScriptedModel, type ScriptedPrompt } from '../../src/models/scripted-model.ts'
+import { createTaskManager } from '../../src/compat/agent-os.ts'
+import type { Engine, EngineOptions } from '../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { ScriptedTurn } from '../../src/testing/index.ts'
-import { createTaskManager } from '../../src/vocabularies/agent-os.ts'
-import { modelOf } from '../abilities/world.ts'
-import { callsOf, llm } from '../agent/world.ts'
+import { callsOf, llm } from '../agents/world.ts'
 import { ledgerFile, openEngine, refusalOf } from '../engine/world.ts'
+import { modelOf } from '../operations/world.ts'
 
 const saying = (text: string) => createScriptedModel(() => ({ text }), { modelId: text })
 

@@ -3,12 +3,12 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { type Bus, createBus } from '../../src/bus/bus.ts'
 import type { Caller } from '../../src/bus/caller.ts'
-import type { Engine } from '../../src/engine-api.ts'
+import { createTaskManager } from '../../src/compat/agent-os.ts'
+import type { Engine } from '../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { createShell, defineExecutor, importBoard } from '../../src/index.ts'
-import { createTaskManager } from '../../src/vocabularies/agent-os.ts'
 import { ledgerFile, openEngine, refusalOf } from '../engine/world.ts'
 
 const runner = createShell()

@@ -1,10 +1,10 @@
 // The responses of the engine's routes, as the page reads them. Types of the engine are reused where they exist.
 
-import type { StreamItem, Why } from '../../../src/api/views.ts'
 import type { Call } from '../../../src/entities/call.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { RunRecord } from '../../../src/entities/run.ts'
 import type { Task, TaskStatus } from '../../../src/entities/task.ts'
+import type { StreamItem, Why } from '../../../src/entities/views.ts'
 
 export type { Question } from '../../../src/entities/question.ts'
 export type { Call, RunRecord, StreamItem, Task, TaskEvent, TaskStatus, Why }

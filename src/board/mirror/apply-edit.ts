@@ -1,7 +1,7 @@
 // Applies an edit of a file to the board in one step, judged like any command, all or nothing.
 import type { BoardFields } from '../../entities/board.ts'
 import type { Op, Step, Tx } from '../../ledger/ledger.ts'
-import type { StepContext } from '../../steps/step-context.ts'
+import type { StepContext } from '../../operations/steps/step-context.ts'
 import type { BoardTarget } from '../board-host.ts'
 import { viewTask } from '../board-view.ts'
 import { withNumbers } from '../ids-as-numbers.ts'

@@ -2,7 +2,7 @@
 // this order, so that no edit is overwritten; files that change during the pass are read again.
 import { realpathSync } from 'node:fs'
 import { ErrandError } from '../../core/errors.ts'
-import { requestedBy } from '../../steps/step-context.ts'
+import { requestedBy } from '../../operations/steps/step-context.ts'
 import type { BoardTarget } from '../board-host.ts'
 import { numberNewTasks, skipNumbers } from '../numbering.ts'
 import { applyEdit } from './apply-edit.ts'

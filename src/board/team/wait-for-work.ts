@@ -4,7 +4,7 @@
 import { rest } from '../../core/signals.ts'
 import type { BoardTask } from '../../entities/board.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
-import { claimSearching } from '../../steps/claim-search.ts'
+import { claimSearching } from '../../operations/steps/claim-search.ts'
 import type { BoardTarget, TeamHost } from '../board-host.ts'
 import { claimBest, claimFilterOf, type NextClaim } from '../claim-task.ts'
 import { giveBackClaim } from '../hold-task.ts'

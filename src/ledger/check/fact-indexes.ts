@@ -1,11 +1,11 @@
 // Rules about the two indexes by which facts are found: they contain the active facts that are not summaries, and nothing else.
 import { counted } from '../../core/counted.ts'
 import { wordsOf } from '../../entities/fact-tokens.ts'
-import { tableShapes } from '../dialects/sqlite/table-shapes.ts'
 import type { LedgerSnapshot, TableShape } from '../snapshot.ts'
+import { tableShapes } from '../sqlite/table-shapes.ts'
 import { sql } from '../statement.ts'
-import { isComparable } from '../tables/fact.ts'
-import { indexKey } from '../tables/fact-word.ts'
+import { isComparable } from '../tables/memory/fact.ts'
+import { indexKey } from '../tables/memory/fact-word.ts'
 import { type Check, type Findings, highestSeq, pages, type Rule, statementCheck } from './rule.ts'
 
 const wordIndex: Rule = {

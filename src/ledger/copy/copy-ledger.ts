@@ -4,15 +4,15 @@
 import { ErrandError } from '../../core/errors.ts'
 import { wordsOf } from '../../entities/fact-tokens.ts'
 import type { CopyTarget } from '../copy-target.ts'
-import { isServerUrl, parseServerUrl } from '../dialects/postgres/server-url.ts'
-import { openFileTarget } from '../dialects/sqlite/file-target.ts'
-import { tableShapes } from '../dialects/sqlite/table-shapes.ts'
 import type { Op } from '../ledger.ts'
 import { requireFileName, shownLedger } from '../open-ledger.ts'
 import { openSnapshot } from '../open-snapshot.ts'
+import { isServerUrl, parseServerUrl } from '../postgres/server-url.ts'
 import type { LedgerSnapshot, StoredRow, TableShape } from '../snapshot.ts'
+import { openFileTarget } from '../sqlite/file-target.ts'
+import { tableShapes } from '../sqlite/table-shapes.ts'
 import { createCompiler } from '../statement.ts'
-import { createFactSearch } from '../tables/fact-search.ts'
+import { createFactSearch } from '../tables/memory/fact-search.ts'
 import { tablesOf } from '../tables/tables.ts'
 import { recordOriginalEngines, workingEngines } from './original-engines.ts'
 import { rowDifferences } from './row-differences.ts'
@@ -70,7 +70,7 @@ export async function copyLedger(from: string, to: string, options: CopyOptions 
 
 async function openTarget(name: string, { replace = false }: CopyOptions): Promise<CopyTarget> {
   if (isServerUrl(name)) {
-    const { openServerTarget } = await import('../dialects/postgres/server.ts')
+    const { openServerTarget } = await import('../postgres/server.ts')
     return await openServerTarget(parseServerUrl(name), tableShapes())
   }
   requireFileName(name)

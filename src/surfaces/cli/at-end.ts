@@ -1,5 +1,5 @@
 // What a verb has started and its command line ends: the processes of MCP servers, which would keep the process of the command line alive.
-import type { CommandIo } from '../../terminal/io.ts'
+import type { CommandIo } from '../terminal/io.ts'
 
 type Ending = () => Promise<unknown>
 

@@ -5,8 +5,8 @@ import { ErrandError } from '../../core/errors.ts'
 import type { Notifier } from '../../core/notifier.ts'
 import type { BoardTask } from '../../entities/board.ts'
 import type { TaskEvent } from '../../entities/event.ts'
-import { type BoardChange, changesOf, labelOf } from '../../terminal/board-changes.ts'
-import { cliCaller } from '../../terminal/caller.ts'
+import { type BoardChange, changesOf, labelOf } from '../terminal/board-changes.ts'
+import { cliCaller } from '../terminal/caller.ts'
 import type { BoardAccess } from './board-target.ts'
 
 export class BoardFeed {

@@ -4,10 +4,10 @@ import { resolve } from 'node:path'
 import type { BoardMirror } from '../../board/mirror/mirror-board.ts'
 import type { MirrorReport, RefusedFile } from '../../board/mirror/mirror-report.ts'
 import { messageOf } from '../../core/stored-error.ts'
-import type { Engine } from '../../engine-api.ts'
-import { exitCodes } from '../../terminal/exit-code.ts'
-import { type CommandIo, type JsonFlag, note, print, printJson } from '../../terminal/io.ts'
-import { cleanLine } from '../../terminal/terminal-text.ts'
+import type { Engine } from '../../engine/engine-api.ts'
+import { exitCodes } from '../terminal/exit-code.ts'
+import { type CommandIo, type JsonFlag, note, print, printJson } from '../terminal/io.ts'
+import { cleanLine } from '../terminal/terminal-text.ts'
 
 /** Synchronizes the folders before `work`, and again after it if the ledger has changed. */
 export async function syncedWithFolders<T>(io: CommandIo, engine: Engine, work: () => Promise<T>): Promise<T> {

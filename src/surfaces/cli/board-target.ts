@@ -1,10 +1,10 @@
 // How the verbs of the board find it: which board, which of its tasks, in whose name, and the tasks that a choice selects.
 
-import type { Engine } from '../../engine-api.ts'
+import type { Engine } from '../../engine/engine-api.ts'
 import { type BoardRef, type BoardStatus, type BoardTask, mainBoard } from '../../entities/board.ts'
-import { type FlagsOf, misuse, texts } from '../../terminal/arguments.ts'
-import { cliCaller } from '../../terminal/caller.ts'
-import type { CommandIo } from '../../terminal/io.ts'
+import { type FlagsOf, misuse, texts } from '../terminal/arguments.ts'
+import { cliCaller } from '../terminal/caller.ts'
+import type { CommandIo } from '../terminal/io.ts'
 import { syncedWithFolders } from './board-folders.ts'
 import { type OpenFlags, withLedger } from './open-ledger.ts'
 import { fenceOf, members, type OwnerFlags, requireWriterName, writerName } from './owner-flags.ts'

@@ -1,9 +1,9 @@
 // What `errand block` and `errand unblock` have in common.
-import type { Engine } from '../../engine-api.ts'
+import type { Engine } from '../../engine/engine-api.ts'
 import type { Task } from '../../entities/task.ts'
-import type { CommonArguments } from '../../terminal/arguments.ts'
-import { type CommandIo, printValue } from '../../terminal/io.ts'
-import { stateLabel, taskLabel } from '../../terminal/task-labels.ts'
+import type { CommonArguments } from '../terminal/arguments.ts'
+import { type CommandIo, printValue } from '../terminal/io.ts'
+import { stateLabel, taskLabel } from '../terminal/task-labels.ts'
 import { withTask } from './open-ledger.ts'
 import { findTask } from './task-ref.ts'
 

@@ -1,16 +1,16 @@
 // A conversation with an engine. `engine.handle` decides what each line is for; the session reports what was done, and then follows the
 // streams of the tasks that the line concerned.
 
+import type { Handled } from '../../agents/routing/handle.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { Notifier } from '../../core/notifier.ts'
-import type { Engine, StreamItem } from '../../engine-api.ts'
+import type { Engine, StreamItem } from '../../engine/engine-api.ts'
 import type { Task } from '../../entities/task.ts'
 import { isActive, openTasks, waitUntilIdle } from '../../plans/idle.ts'
-import type { Handled } from '../../routing/handle.ts'
-import { AnswerStream, type Listener } from '../../terminal/answer-stream.ts'
-import { modelFailure } from '../../terminal/event-fields.ts'
-import { stateLabel, taskLabel } from '../../terminal/task-labels.ts'
-import { cleanLine, cleanText } from '../../terminal/terminal-text.ts'
+import { AnswerStream, type Listener } from '../terminal/answer-stream.ts'
+import { modelFailure } from '../terminal/event-fields.ts'
+import { stateLabel, taskLabel } from '../terminal/task-labels.ts'
+import { cleanLine, cleanText } from '../terminal/terminal-text.ts'
 import { type FollowedStream, followStream, lastUserPosition } from './stream-position.ts'
 
 export interface ChatOptions {

@@ -1,7 +1,7 @@
 // Scripts that complete command lines in a shell, made from the definitions of the verbs: the verbs at each place, and the options of
 // each verb. Where neither fits, the shell completes the names of files.
 import type { ParseArgsOptionsConfig } from 'node:util'
-import { commonOptions } from '../../terminal/arguments.ts'
+import { commonOptions } from '../terminal/arguments.ts'
 import type { VerbTable } from './verb.ts'
 
 export const shells = ['bash', 'zsh', 'fish'] as const

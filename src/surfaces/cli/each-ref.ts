@@ -1,12 +1,12 @@
 // Applies one action to each of several tasks. A refusal does not stop the others; the exit code reports it.
 import { ErrandError } from '../../core/errors.ts'
-import type { Engine } from '../../engine-api.ts'
+import type { Engine } from '../../engine/engine-api.ts'
 import type { Task } from '../../entities/task.ts'
-import type { CommonArguments } from '../../terminal/arguments.ts'
-import { exitCodeOf, exitCodes } from '../../terminal/exit-code.ts'
-import { type CommandIo, type JsonFlag, noteRefusal, printValue } from '../../terminal/io.ts'
-import { namingTask } from '../../terminal/named-refusal.ts'
-import { changedLine, taskLabel } from '../../terminal/task-labels.ts'
+import type { CommonArguments } from '../terminal/arguments.ts'
+import { exitCodeOf, exitCodes } from '../terminal/exit-code.ts'
+import { type CommandIo, type JsonFlag, noteRefusal, printValue } from '../terminal/io.ts'
+import { namingTask } from '../terminal/named-refusal.ts'
+import { changedLine, taskLabel } from '../terminal/task-labels.ts'
 import { withLedger } from './open-ledger.ts'
 import { findTask } from './task-ref.ts'
 

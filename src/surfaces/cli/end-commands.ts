@@ -1,8 +1,9 @@
 // Ends the commands that an engine of this process is running, when the process is about to exit at once: commands have process
 // groups of their own and would survive it. Nothing is written: the ledger shows the runs as interrupted, and the next run
 // continues them.
-import type { Engine } from '../../engine-api.ts'
-import { killAtOnce, processGroupOf } from '../../executors/process-group.ts'
+
+import { killAtOnce, processGroupOf } from '../../commands/process-group.ts'
+import type { Engine } from '../../engine/engine-api.ts'
 
 /**
  * Kills the commands of all calls in progress. The process must exit right after this resolves; otherwise the engine records the

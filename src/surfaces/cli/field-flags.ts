@@ -1,10 +1,10 @@
 // The fields of a task as flags of the command line: their names, their help, and how their values are read.
 import type { ParseArgsOptionDescriptor } from 'node:util'
 import { z } from 'zod'
-import type { CreateOptions } from '../../engine-api.ts'
+import type { CreateOptions } from '../../engine/engine-api.ts'
 import { rulesFor } from '../../entities/task-fields.ts'
-import { misuse, oneOf, wholeNumber } from '../../terminal/arguments.ts'
-import { durationOption, jsonOption, timeOption } from '../../terminal/option-values.ts'
+import { misuse, oneOf, wholeNumber } from '../terminal/arguments.ts'
+import { durationOption, jsonOption, timeOption } from '../terminal/option-values.ts'
 
 type FlagValue = string | boolean | Array<string | boolean> | undefined
 

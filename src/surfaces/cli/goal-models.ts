@@ -1,6 +1,6 @@
 // The models that the goals of a plan need. They are resolved before anything is created, so that a missing key is reported first; goals
 // without a model are noted.
-import type { EngineOptions } from '../../engine-api.ts'
+import type { EngineOptions } from '../../engine/engine-api.ts'
 import { isSettled } from '../../entities/task.ts'
 import { isGoal, type PlanTask } from '../../plans/plan.ts'
 import type { KnownRound } from '../../plans/round.ts'

@@ -1,6 +1,6 @@
 // The texts of `errand help`: an overview of all verbs with examples, or one verb with its options.
 import type { ParseArgsOptionsConfig } from 'node:util'
-import { commonOptions } from '../../terminal/arguments.ts'
+import { commonOptions } from '../terminal/arguments.ts'
 import type { Verb, VerbTable } from './verb.ts'
 import { type VerbGroup, verbGroups } from './verbs.ts'
 

@@ -1,7 +1,7 @@
 // Connects stdout, stderr, signals and the exit code of the process to `main`.
 import { isatty } from 'node:tty'
-import { misuse } from '../../terminal/arguments.ts'
-import type { CommandIo } from '../../terminal/io.ts'
+import { misuse } from '../terminal/arguments.ts'
+import type { CommandIo } from '../terminal/io.ts'
 import { main } from './main.ts'
 
 /** Runs the command line of the process and sets its exit code. */

@@ -7,8 +7,8 @@ import { ErrandError, nearestName } from '../../core/errors.ts'
 import { messageOf } from '../../core/stored-error.ts'
 import { findLedger, isLedgerFile } from '../../ledger/find-ledger.ts'
 import { shownLedger } from '../../ledger/open-ledger.ts'
-import { misuse } from '../../terminal/arguments.ts'
-import { type CommandIo, note } from '../../terminal/io.ts'
+import { misuse } from '../terminal/arguments.ts'
+import { type CommandIo, note } from '../terminal/io.ts'
 
 interface ProcessContext {
   env: Readonly<Record<string, string | undefined>>

@@ -1,13 +1,13 @@
 // Resolves `--model`: a script in a file, or a model of a server.
 import { existsSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { FilesRoot } from '../../abilities/fs/files-root.ts'
+import type { Environment } from '../../agents/models/known-providers.ts'
+import type { LanguageModelLike } from '../../agents/models/language-model.ts'
+import { type NamedModelOptions, namedModel } from '../../agents/models/named-model.ts'
+import { parseScript } from '../../agents/models/script.ts'
+import { createScriptedModel } from '../../agents/models/scripted-model.ts'
+import { FilesRoot } from '../../commands/files/files-root.ts'
 import { ErrandError, type ErrorCode } from '../../core/errors.ts'
-import type { Environment } from '../../models/known-providers.ts'
-import type { LanguageModelLike } from '../../models/language-model.ts'
-import { type NamedModelOptions, namedModel } from '../../models/named-model.ts'
-import { parseScript } from '../../models/script.ts'
-import { createScriptedModel } from '../../models/scripted-model.ts'
 
 /** Where the file of a script may be. */
 export interface ScriptLocation {

@@ -1,12 +1,12 @@
 // The options of the verbs that run agents (run, ask, chat, …): --model, --files, --mcp, --max-iterations. A model is resolved when it is
 // first used, or earlier, so that a missing key is reported before anything is created.
 import { resolve } from 'node:path'
+import type { LanguageModelLike } from '../../agents/models/language-model.ts'
 import { ErrandError } from '../../core/errors.ts'
-import type { EngineOptions } from '../../engine-api.ts'
-import type { LanguageModelLike } from '../../models/language-model.ts'
+import type { EngineOptions } from '../../engine/engine-api.ts'
 import type { Plan } from '../../plans/plan.ts'
-import { type FlagsOf, lists, misuse, texts, wholeNumber } from '../../terminal/arguments.ts'
-import { type CommandIo, note } from '../../terminal/io.ts'
+import { type FlagsOf, lists, misuse, texts, wholeNumber } from '../terminal/arguments.ts'
+import { type CommandIo, note } from '../terminal/io.ts'
 import { mcpAbilities, mcpHelp } from './mcp-servers.ts'
 import { chooseModel } from './model-choice.ts'
 

@@ -1,11 +1,11 @@
 // The writer of a claimed task: `--as` and `--fence`, with refusals that name these flags. The number of a claim is never filled
 // in from the ledger: a former owner could then write as the current one.
-import type { ClaimToken } from '../../engine-api.ts'
+import type { ClaimToken } from '../../engine/engine-api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
-import { type FlagsOf, misuse, texts, wholeNumber } from '../../terminal/arguments.ts'
-import type { CommandIo } from '../../terminal/io.ts'
-import { shellCommand } from '../../terminal/shell-quote.ts'
-import { taskLabel, taskNumber } from '../../terminal/task-labels.ts'
+import { type FlagsOf, misuse, texts, wholeNumber } from '../terminal/arguments.ts'
+import type { CommandIo } from '../terminal/io.ts'
+import { shellCommand } from '../terminal/shell-quote.ts'
+import { taskLabel, taskNumber } from '../terminal/task-labels.ts'
 import { rewording, type Wordings } from './rewording.ts'
 
 export const ownerOptions = texts('as', 'fence')

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { messageOf } from '../../core/stored-error.ts'
-import { misuse } from '../../terminal/arguments.ts'
-import type { CommandIo } from '../../terminal/io.ts'
+import { misuse } from '../terminal/arguments.ts'
+import type { CommandIo } from '../terminal/io.ts'
 
 const maxInputLength = 10_000_000
 

@@ -4,9 +4,9 @@ import { isSettled, type TaskStatus } from '../../entities/task.ts'
 import type { Decision } from '../../plans/decide-round.ts'
 import { isGoal } from '../../plans/plan.ts'
 import type { KnownTask } from '../../plans/round.ts'
-import { shellCommand } from '../../terminal/shell-quote.ts'
-import { formatTable } from '../../terminal/table.ts'
-import { stateLabel, taskNumber } from '../../terminal/task-labels.ts'
+import { shellCommand } from '../terminal/shell-quote.ts'
+import { formatTable } from '../terminal/table.ts'
+import { stateLabel, taskNumber } from '../terminal/task-labels.ts'
 
 /** A table of what a run would do with each task, in an order in which they could run. */
 export function describeDecisions(decisions: readonly Decision[]): string[] {

@@ -1,12 +1,12 @@
 // The summary of a run: its outcome, the tasks that need help with the command for each, and the last lines of a task's output.
-import type { PlanOutcome } from '../../api/plan-run.ts'
+import type { PlanOutcome } from '../../entities/plan-run.ts'
 import { isQueuedTask, type Task } from '../../entities/task.ts'
 import { markOf } from '../../plans/round.ts'
-import { answerChoices } from '../../terminal/answer-text.ts'
-import { createPaint, type Paint } from '../../terminal/paint.ts'
-import { shellCommand } from '../../terminal/shell-quote.ts'
-import { endReason, stateLabel, taskNumber } from '../../terminal/task-labels.ts'
-import { cleanLine, cleanText, firstLine } from '../../terminal/terminal-text.ts'
+import { answerChoices } from '../terminal/answer-text.ts'
+import { createPaint, type Paint } from '../terminal/paint.ts'
+import { shellCommand } from '../terminal/shell-quote.ts'
+import { endReason, stateLabel, taskNumber } from '../terminal/task-labels.ts'
+import { cleanLine, cleanText, firstLine } from '../terminal/terminal-text.ts'
 
 export interface SummaryOptions {
   paint: Paint

@@ -1,8 +1,8 @@
 // Shared by the verbs that serve: the token that clients must send, and the error for an address that cannot be used.
 
-import { misuse } from '../../terminal/arguments.ts'
-import type { CommandIo } from '../../terminal/io.ts'
-import { makeToken } from '../../web/request-guard.ts'
+import { misuse } from '../terminal/arguments.ts'
+import type { CommandIo } from '../terminal/io.ts'
+import { makeToken } from '../web/request-guard.ts'
 import { textOf } from './read-input.ts'
 
 export interface ServedToken {

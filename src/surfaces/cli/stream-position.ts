@@ -1,6 +1,6 @@
 // Positions in the stream of a task: its current end, and the last message of the user; and a follower that reports when it has
 // reached the end.
-import type { Engine, StreamItem } from '../../engine-api.ts'
+import type { Engine, StreamItem } from '../../engine/engine-api.ts'
 import type { EventType } from '../../entities/event.ts'
 
 /** Events that always appear in a stream: the last of them is the current end of the stream. */

@@ -6,9 +6,9 @@ import { isoTime } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { clipped } from '../../core/storable-text.ts'
 import type { BoardRef, BoardTask } from '../../entities/board.ts'
-import { claimText } from '../../terminal/board-text.ts'
-import { cliCaller } from '../../terminal/caller.ts'
-import { cleanLine, cleanText } from '../../terminal/terminal-text.ts'
+import { claimText } from '../terminal/board-text.ts'
+import { cliCaller } from '../terminal/caller.ts'
+import { cleanLine, cleanText } from '../terminal/terminal-text.ts'
 import type { BoardAccess } from './board-target.ts'
 
 /** Blockers, parts and questions that are listed: there may be thousands. */

@@ -1,7 +1,7 @@
 // Finds the task that a user names by its id, any unique prefix of the id, or #seq.
 
 import { ErrandError } from '../../core/errors.ts'
-import type { Engine } from '../../engine-api.ts'
+import type { Engine } from '../../engine/engine-api.ts'
 import type { Task } from '../../entities/task.ts'
 
 /** @throws ErrandError NOT_FOUND, or INVALID_INPUT { candidates } when several tasks fit. */

@@ -3,8 +3,8 @@
 import { createInterface } from 'node:readline'
 import { isLedgerFile } from '../../ledger/find-ledger.ts'
 import { judgeLedger, trustLedger, untrusted } from '../../ledger/trust.ts'
-import type { CommandIo } from '../../terminal/io.ts'
-import { cleanText } from '../../terminal/terminal-text.ts'
+import type { CommandIo } from '../terminal/io.ts'
+import { cleanText } from '../terminal/terminal-text.ts'
 import { resolveLedger } from './ledger-path.ts'
 
 interface Flags {

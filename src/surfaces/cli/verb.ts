@@ -1,8 +1,8 @@
 // The definition of a verb: its help, its options, and its function. A verb is in the file of its name in verbs/; the
 // verbs below it (`board claim`) are grouped in the folder of its name.
 import type { ParseArgsOptionsConfig } from 'node:util'
-import type { ArgumentsOf, Positionals } from '../../terminal/arguments.ts'
-import type { CommandIo } from '../../terminal/io.ts'
+import type { ArgumentsOf, Positionals } from '../terminal/arguments.ts'
+import type { CommandIo } from '../terminal/io.ts'
 
 export interface VerbDefinition<O extends ParseArgsOptionsConfig> {
   /** Without `errand`: `ps [--all] [--status S]`. */

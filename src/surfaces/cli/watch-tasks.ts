@@ -3,18 +3,18 @@
 
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { Notifier } from '../../core/notifier.ts'
-import type { Engine, TaskPage } from '../../engine-api.ts'
+import type { Engine, TaskPage } from '../../engine/engine-api.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import type { Task } from '../../entities/task.ts'
 import { eachTask } from '../../plans/each-task.ts'
-import { exitCodes } from '../../terminal/exit-code.ts'
-import { type CommandIo, isLiveTerminal, type Output, printValue } from '../../terminal/io.ts'
-import { untilInterrupted } from '../../terminal/stop-listener.ts'
-import { ownerLabel, shortId, stateLabel, taskLabel } from '../../terminal/task-labels.ts'
-import { isChosen, type TaskChoice } from '../../terminal/task-list.ts'
-import { taskTable } from '../../terminal/task-table.ts'
-import { fitWidth } from '../../terminal/terminal-text.ts'
-import { watchScreen } from '../../terminal/watch-screen.ts'
+import { exitCodes } from '../terminal/exit-code.ts'
+import { type CommandIo, isLiveTerminal, type Output, printValue } from '../terminal/io.ts'
+import { untilInterrupted } from '../terminal/stop-listener.ts'
+import { ownerLabel, shortId, stateLabel, taskLabel } from '../terminal/task-labels.ts'
+import { isChosen, type TaskChoice } from '../terminal/task-list.ts'
+import { taskTable } from '../terminal/task-table.ts'
+import { fitWidth } from '../terminal/terminal-text.ts'
+import { watchScreen } from '../terminal/watch-screen.ts'
 
 /** Lines that are not tasks: the header, the count, and the line of the cursor. */
 const otherLines = 3

@@ -1,10 +1,10 @@
 // Engine options of the verbs that run any ready task: commands, questions, and agents with their models.
 import { defined } from '../../core/defined.ts'
-import type { EngineOptions } from '../../engine-api.ts'
+import type { EngineOptions } from '../../engine/engine-api.ts'
 import { isLedgerFile } from '../../ledger/find-ledger.ts'
 import type { commandLineExecutors } from '../../plans/parse-plan.ts'
-import { wholeNumber } from '../../terminal/arguments.ts'
-import type { CommandIo } from '../../terminal/io.ts'
+import { wholeNumber } from '../terminal/arguments.ts'
+import type { CommandIo } from '../terminal/io.ts'
 import { type AgentFlags, defaultModelOf, readyAgents } from './model-source.ts'
 
 /** Options for `createEngine`. @throws ErrandError as `chooseModel` for the default model; INVALID_INPUT for a wrong flag. */

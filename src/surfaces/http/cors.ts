@@ -1,6 +1,6 @@
 // Cross-origin requests from pages of allowed origins.
-import type { Answer } from '../../web/answer.ts'
-import type { ServedRequest } from '../../web/served-request.ts'
+import type { Answer } from '../web/answer.ts'
+import type { ServedRequest } from '../web/served-request.ts'
 
 /** Adds the headers of CORS for pages of allowed origins; a page of the host itself needs none. */
 export function withCors(request: ServedRequest, answer: Answer, allowedOrigins: readonly string[]): Answer {

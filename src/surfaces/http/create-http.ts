@@ -1,11 +1,11 @@
 // Serves the abilities of an engine over HTTP, as one function from requests to responses. Requests are validated in a fixed order
 // before the body is read: host and origin, credentials, rate limit, route.
 import { parse } from '../../core/parse.ts'
-import { toResponse } from '../../web/answer.ts'
-import { Credentials } from '../../web/credentials.ts'
-import { isServedBy, type Peer } from '../../web/node-listener.ts'
-import { FetchedRequest } from '../../web/served-request.ts'
-import { EngineSource, type TenantEngines } from '../../web/tenants.ts'
+import { toResponse } from '../web/answer.ts'
+import { Credentials } from '../web/credentials.ts'
+import { isServedBy, type Peer } from '../web/node-listener.ts'
+import { FetchedRequest } from '../web/served-request.ts'
+import { EngineSource, type TenantEngines } from '../web/tenants.ts'
 import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from './http-options.ts'
 import { HttpService } from './http-service.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi.ts'

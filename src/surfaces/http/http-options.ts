@@ -4,11 +4,11 @@ import type { Clock } from '../../core/clock.ts'
 import type { Duration } from '../../core/duration.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
 import { clockSchema, functionOf } from '../../core/parse.ts'
-import type { Engine } from '../../engine-api.ts'
+import type { Engine } from '../../engine/engine-api.ts'
 import { maxTasksPerRequest } from '../../entities/creation-bounds.ts'
-import { maxBodyBytes } from '../../web/body.ts'
-import type { Authenticate } from '../../web/principal.ts'
-import { onErrorSchema, type RequestGuardOptions, requestGuardShape, tokenSchema } from '../../web/request-guard.ts'
+import { maxBodyBytes } from '../web/body.ts'
+import type { Authenticate } from '../web/principal.ts'
+import { onErrorSchema, type RequestGuardOptions, requestGuardShape, tokenSchema } from '../web/request-guard.ts'
 
 /** The part of an engine that this surface uses. */
 export type HttpEngine = Pick<Engine, 'bus'>

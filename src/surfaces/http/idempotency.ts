@@ -4,8 +4,8 @@
 import type { Clock } from '../../core/clock.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { sha256 } from '../../core/sha256.ts'
-import type { Answer } from '../../web/answer.ts'
-import { Refusal } from '../../web/problem.ts'
+import type { Answer } from '../web/answer.ts'
+import { Refusal } from '../web/problem.ts'
 
 interface StoredAnswer {
   fingerprint: string

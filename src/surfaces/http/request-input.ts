@@ -1,10 +1,10 @@
 // Builds the input of an ability from the path, query, body and preconditions of a request. Only what the ability's schema cannot check
 // is validated here.
 import { hasField, type JsonSchema, propertiesOf } from '../../bus/json-schema.ts'
-import { codeOfRefusedBody, readJsonBody, unreadable } from '../../web/body.ts'
-import { Refusal, refusedHeader } from '../../web/problem.ts'
-import { isJsonType } from '../../web/request-guard.ts'
-import type { ServedRequest } from '../../web/served-request.ts'
+import { codeOfRefusedBody, readJsonBody, unreadable } from '../web/body.ts'
+import { Refusal, refusedHeader } from '../web/problem.ts'
+import { isJsonType } from '../web/request-guard.ts'
+import type { ServedRequest } from '../web/served-request.ts'
 
 type RequestHeaders = ServedRequest['headers']
 

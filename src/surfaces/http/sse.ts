@@ -3,10 +3,10 @@
 // resources are released when the stream ends for any reason.
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
-import type { Answer } from '../../web/answer.ts'
-import { OpenLimit } from '../../web/open-limit.ts'
-import { Refusal } from '../../web/problem.ts'
-import type { ServedRequest } from '../../web/served-request.ts'
+import type { Answer } from '../web/answer.ts'
+import { OpenLimit } from '../web/open-limit.ts'
+import { Refusal } from '../web/problem.ts'
+import type { ServedRequest } from '../web/served-request.ts'
 import type { StreamShape } from './stream-shapes.ts'
 
 export interface EventStreamSettings {

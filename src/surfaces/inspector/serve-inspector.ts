@@ -6,10 +6,10 @@ import { type Clock, systemClock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { parse } from '../../core/parse.ts'
 import type { RedactFunction } from '../../core/redact.ts'
-import type { Engine } from '../../engine-api.ts'
-import { createInvalidCredentialLimit } from '../../web/credentials.ts'
-import { listen } from '../../web/node-server.ts'
-import type { RateLimit } from '../../web/rate-limit.ts'
+import type { Engine } from '../../engine/engine-api.ts'
+import { createInvalidCredentialLimit } from '../web/credentials.ts'
+import { listen } from '../web/node-server.ts'
+import type { RateLimit } from '../web/rate-limit.ts'
 import {
   bearerIn,
   hostsAt,
@@ -20,7 +20,7 @@ import {
   refuseRequest,
   requestGuardShape,
   secretCheck,
-} from '../../web/request-guard.ts'
+} from '../web/request-guard.ts'
 import { loadWebSockets } from './load-ws.ts'
 import { createRedactor, redactSchema } from './redact.ts'
 import { Relay } from './relay.ts'

@@ -1,6 +1,6 @@
 // `errand/mcp`: the abilities of an engine as tools of the Model Context Protocol, over standard input and output and over HTTP.
-export type { Authenticate, Principal } from '../../web/principal.ts'
-export type { TenantEngines } from '../../web/tenants.ts'
+export type { Authenticate, Principal } from '../web/principal.ts'
+export type { TenantEngines } from '../web/tenants.ts'
 export {
   type AgentSession,
   defaultAbilities,

@@ -5,10 +5,10 @@ import type { Clock } from '../../core/clock.ts'
 import type { Duration } from '../../core/duration.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
 import { clockSchema, functionOf } from '../../core/parse.ts'
-import type { Engine } from '../../engine-api.ts'
+import type { Engine } from '../../engine/engine-api.ts'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
 import { type CreationBounds, creationBoundsSchema } from '../../entities/creation-bounds.ts'
-import type { Authenticate } from '../../web/principal.ts'
+import type { Authenticate } from '../web/principal.ts'
 import {
   type ListenAddressOptions,
   listenAddressShape,
@@ -16,7 +16,7 @@ import {
   type RequestGuardOptions,
   requestGuardShape,
   tokenSchema,
-} from '../../web/request-guard.ts'
+} from '../web/request-guard.ts'
 
 /** The part of an engine that this surface uses. */
 export type ServedEngine = Pick<Engine, 'bus' | 'get'>

@@ -2,10 +2,10 @@
 // Neither has connections, so each request is served by itself, and agents are identified by the name that they send or that their
 // credentials contain.
 import { parse } from '../../core/parse.ts'
-import { addressOf } from '../../web/node-listener.ts'
-import { listen, type Peer, toNodeListener } from '../../web/node-server.ts'
-import { hostsAt, requireGuard } from '../../web/request-guard.ts'
-import { EngineSource, type TenantEngines } from '../../web/tenants.ts'
+import { addressOf } from '../web/node-listener.ts'
+import { listen, type Peer, toNodeListener } from '../web/node-server.ts'
+import { hostsAt, requireGuard } from '../web/request-guard.ts'
+import { EngineSource, type TenantEngines } from '../web/tenants.ts'
 import { Endpoint } from './endpoint.ts'
 import { loadSdk } from './load-sdk.ts'
 import {

@@ -1,8 +1,9 @@
 // Maps tasks to MCP's Tasks extension: its five statuses, its task handles, and questions as forms. The terms of the protocol are
 // confined to this file.
-import type { TaskRow } from '../../abilities/views/task-row.ts'
+
 import { isoTime } from '../../core/clock.ts'
 import type { Task, TaskStatus } from '../../entities/task.ts'
+import type { TaskRow } from '../../operations/views/task-row.ts'
 import { answerResult, failureResult, type ToolResult } from './tool-results.ts'
 
 /** A task as returned by `task:get`. */

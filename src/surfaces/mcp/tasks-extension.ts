@@ -2,10 +2,10 @@
 // is stored in the ledger and survives the server, the connection and the client.
 import type { Server, ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import type { TaskRow } from '../../abilities/views/task-row.ts'
 import { ErrandError } from '../../core/errors.ts'
 import type { Task } from '../../entities/task.ts'
-import { publicError } from '../../web/public-error.ts'
+import type { TaskRow } from '../../operations/views/task-row.ts'
+import { publicError } from '../web/public-error.ts'
 import type { Sdk } from './load-sdk.ts'
 import { fromForm, type ShownTask, toDetailedHandle, toHandle } from './task-mapping.ts'
 import type { ToolResult } from './tool-results.ts'

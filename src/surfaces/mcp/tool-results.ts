@@ -1,6 +1,6 @@
 // Converts outputs of abilities to tool results. A refusal is also a result, so that the model reads it: a code, a message and details,
 // without internals of the server.
-import { type PublicError, publicError } from '../../web/public-error.ts'
+import { type PublicError, publicError } from '../web/public-error.ts'
 
 export interface ToolResult {
   content: Array<{ type: 'text'; text: string }>

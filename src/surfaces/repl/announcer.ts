@@ -4,9 +4,9 @@
 import { ErrandError } from '../../core/errors.ts'
 import { messageOf } from '../../core/stored-error.ts'
 import type { TaskEvent } from '../../entities/event.ts'
-import { failureText, statusAfter, textOf } from '../../terminal/event-fields.ts'
-import { taskNumbers } from '../../terminal/task-labels.ts'
-import { cleanLine, firstLine, fitWidth } from '../../terminal/terminal-text.ts'
+import { failureText, statusAfter, textOf } from '../terminal/event-fields.ts'
+import { taskNumbers } from '../terminal/task-labels.ts'
+import { cleanLine, firstLine, fitWidth } from '../terminal/terminal-text.ts'
 import type { Session } from './session.ts'
 
 const announcedTypes = [

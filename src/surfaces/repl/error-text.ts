@@ -1,7 +1,7 @@
 // Errors as one line without a stack. The message of an ErrandError already describes what happened, why, and what would work.
 import { inspect, types } from 'node:util'
 import { ErrandError } from '../../core/errors.ts'
-import { cleanLine, cleanText } from '../../terminal/terminal-text.ts'
+import { cleanLine, cleanText } from '../terminal/terminal-text.ts'
 
 /** Accepts any thrown value, even one whose properties throw. */
 export function errorText(thrown: unknown): string {

@@ -2,7 +2,7 @@
 // tasks. `$` is the last task that the session used.
 import { types } from 'node:util'
 import type { Ability } from '../../bus/ability.ts'
-import type { Engine } from '../../engine-api.ts'
+import type { Engine } from '../../engine/engine-api.ts'
 import type { Task } from '../../entities/task.ts'
 import type { Session } from './session.ts'
 import { taskIn } from './shown-value.ts'

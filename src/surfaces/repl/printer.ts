@@ -1,7 +1,7 @@
 // The output of the REPL. Output that comes while the user types is written above the line being typed, which is then redrawn with
 // the cursor in the same position; output that comes while a line runs follows the output of that line.
 import { clearScreenDown, cursorTo, moveCursor } from 'node:readline'
-import { cleanLine, cleanText } from '../../terminal/terminal-text.ts'
+import { cleanLine, cleanText } from '../terminal/terminal-text.ts'
 
 /** The line being typed, as `node:repl` keeps it. */
 export interface TypedLine {

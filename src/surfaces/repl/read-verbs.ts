@@ -1,29 +1,30 @@
 // The commands that read tasks and their events, runs and calls. Output that a verb of the command line also prints comes from the
 // same functions in terminal/.
-import type { TaskRow } from '../../abilities/views/task-row.ts'
+
 import type { OutputOfAbility } from '../../bus/ability-types.ts'
 import { formatDuration } from '../../core/duration.ts'
-import type { Limits, TaskGraph } from '../../engine-api.ts'
+import type { Limits, TaskGraph } from '../../engine/engine-api.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import { statusLabels } from '../../entities/status-filter.ts'
 import { type BriefTask, type Task, taskStatuses } from '../../entities/task.ts'
 import { acceptedEvents } from '../../machines/transition-table.ts'
+import type { TaskRow } from '../../operations/views/task-row.ts'
 import { allBriefly } from '../../plans/each-task.ts'
-import { misuse, oneOf } from '../../terminal/arguments.ts'
-import { sharedLimitLines } from '../../terminal/limit-lines.ts'
+import { misuse, oneOf } from '../terminal/arguments.ts'
+import { sharedLimitLines } from '../terminal/limit-lines.ts'
 import {
   callTable,
   describeConversation,
   formatTaskDetails,
   readTaskDetails,
   runTable,
-} from '../../terminal/task-details.ts'
-import { taskFlowchart } from '../../terminal/task-flowchart.ts'
-import { changedLine, stateLabel, taskLabel, taskNumbers, whyLines } from '../../terminal/task-labels.ts'
-import { openTasks } from '../../terminal/task-list.ts'
-import { hiddenNote, taskTable } from '../../terminal/task-table.ts'
-import { readTree, readTrees, treeLines } from '../../terminal/task-tree.ts'
-import { cleanLine } from '../../terminal/terminal-text.ts'
+} from '../terminal/task-details.ts'
+import { taskFlowchart } from '../terminal/task-flowchart.ts'
+import { changedLine, stateLabel, taskLabel, taskNumbers, whyLines } from '../terminal/task-labels.ts'
+import { openTasks } from '../terminal/task-list.ts'
+import { hiddenNote, taskTable } from '../terminal/task-table.ts'
+import { readTree, readTrees, treeLines } from '../terminal/task-tree.ts'
+import { cleanLine } from '../terminal/terminal-text.ts'
 import { takeWord, wordsOf } from './read-line.ts'
 import type { ReplVerb, ReplVerbs, Session } from './session.ts'
 import { eventLine } from './shown-value.ts'

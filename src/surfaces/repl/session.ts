@@ -1,11 +1,12 @@
 // One session of the REPL: calls of the engine and its abilities, the tasks that the session has used, and how users name tasks.
-import type { TaskRow } from '../../abilities/views/task-row.ts'
+
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
-import type { Engine } from '../../engine-api.ts'
+import type { Engine } from '../../engine/engine-api.ts'
 import type { Task, TaskStatus } from '../../entities/task.ts'
-import { misuse } from '../../terminal/arguments.ts'
-import { namingTask } from '../../terminal/named-refusal.ts'
+import type { TaskRow } from '../../operations/views/task-row.ts'
+import { misuse } from '../terminal/arguments.ts'
+import { namingTask } from '../terminal/named-refusal.ts'
 import type { Printer } from './printer.ts'
 import { shownValue } from './shown-value.ts'
 

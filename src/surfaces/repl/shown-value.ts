@@ -1,18 +1,18 @@
 // Formats the value of a line of JavaScript: tasks, events, runs, calls and reasons like the command line, other values with
 // `inspect` of Node.
 import { inspect } from 'node:util'
-import type { TaskRow } from '../../abilities/views/task-row.ts'
 import { isoTime } from '../../core/clock.ts'
-import type { Why } from '../../engine-api.ts'
+import type { Why } from '../../engine/engine-api.ts'
 import type { Call } from '../../entities/call.ts'
 import { eventTypes, type TaskEvent } from '../../entities/event.ts'
 import type { RunRecord } from '../../entities/run.ts'
 import { type Task, taskStatuses } from '../../entities/task.ts'
-import { callText, errorMessageOf, textOf } from '../../terminal/event-fields.ts'
-import { callTable, describeTask, runTable } from '../../terminal/task-details.ts'
-import { shortId, type TaskNumbers } from '../../terminal/task-labels.ts'
-import { type ListedTask, taskTable } from '../../terminal/task-table.ts'
-import { cleanText, firstLine, fitWidth } from '../../terminal/terminal-text.ts'
+import type { TaskRow } from '../../operations/views/task-row.ts'
+import { callText, errorMessageOf, textOf } from '../terminal/event-fields.ts'
+import { callTable, describeTask, runTable } from '../terminal/task-details.ts'
+import { shortId, type TaskNumbers } from '../terminal/task-labels.ts'
+import { type ListedTask, taskTable } from '../terminal/task-table.ts'
+import { cleanText, firstLine, fitWidth } from '../terminal/terminal-text.ts'
 import { errorText } from './error-text.ts'
 
 export interface FormatOptions {

@@ -1,7 +1,7 @@
 // All commands of the REPL by name, with `/help`, which describes them, and `/exit`.
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { nearestName } from '../../core/errors.ts'
-import { misuse } from '../../terminal/arguments.ts'
+import { misuse } from '../terminal/arguments.ts'
 import { changeVerbs } from './change-verbs.ts'
 import { readVerbs } from './read-verbs.ts'
 import type { ReplVerb, ReplVerbs } from './session.ts'

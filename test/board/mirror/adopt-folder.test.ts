@@ -2,8 +2,8 @@
 import { cpSync, existsSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { TaskManager } from '../../../src/compat/s07.ts'
 import { createEngine, mirrorBoard } from '../../../src/index.ts'
-import { TaskManager } from '../../../src/vocabularies/s07.ts'
 import { createFolder, filesIn, openWorld } from './world.ts'
 
 /** A folder that a mirror has written: "Set up" is completed, and "Write code" comes after "Plan". */

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { planImport } from '../../../src/board/mirror/import-plan.ts'
 import { boardTools, createEngine, importBoard } from '../../../src/index.ts'
 import { openLedger } from '../../../src/testing/index.ts'
-import { failingLedger } from '../../team/failing-ledger.ts'
+import { failingLedger } from '../../memory/team/failing-ledger.ts'
 import { runs } from '../../tier.ts'
 import { createFolder, type FileJson, filesIn, openWorld } from './world.ts'
 

@@ -1,7 +1,7 @@
 // Mail between members of a team: each message reaches its recipient once, and no other member.
 import { describe, expect, it } from 'vitest'
-import { modelOf } from '../../abilities/world.ts'
 import { ledgerFile, openEngine, refusalOf } from '../../engine/world.ts'
+import { modelOf } from '../../operations/world.ts'
 import { createAll, openTeam } from './world.ts'
 
 const bodies = (inbox: { mail: Array<{ body: string }> }) => inbox.mail.map(({ body }) => body)

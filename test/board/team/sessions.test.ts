@@ -1,7 +1,7 @@
 // Sessions of members: they renew claims, which others may take when the session has died and the lease is over.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type BoardSession, createBoardSession } from '../../../src/board/board-session.ts'
-import type { Engine } from '../../../src/engine-api.ts'
+import type { Engine } from '../../../src/engine/engine-api.ts'
 import type { BoardTask } from '../../../src/entities/board.ts'
 import { deferred, refusalOf, turns } from '../../engine/world.ts'
 import { createAll, openTeam, type Team } from './world.ts'

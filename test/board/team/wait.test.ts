@@ -5,8 +5,8 @@ import { ErrandError } from '../../../src/core/errors.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
 import { createFaultyLedger } from '../../../src/testing/faulty-ledger.ts'
-import { modelOf } from '../../abilities/world.ts'
 import { ledgerFile, openEngine, refusalOf, turns } from '../../engine/world.ts'
+import { modelOf } from '../../operations/world.ts'
 import { createAll, openTeam } from './world.ts'
 
 /** The state of a promise now. */

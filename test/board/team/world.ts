@@ -1,5 +1,5 @@
 // Shared by the tests of team operations: a board on a simulated clock.
-import type { Engine, EngineOptions } from '../../../src/engine-api.ts'
+import type { Engine, EngineOptions } from '../../../src/engine/engine-api.ts'
 import { SimulatedClock } from '../../../src/testing/simulated-clock.ts'
 import { openEngine } from '../../engine/world.ts'
 

@@ -4,7 +4,7 @@
 import { ErrandError } from '../../../src/core/errors.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { Ledger, LedgerObserver, Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
-import { closeEndedRun } from '../../../src/steps/close-run.ts'
+import { closeEndedRun } from '../../../src/operations/steps/close-run.ts'
 import { altered } from './host.ts'
 import type { Plant } from './world.ts'
 

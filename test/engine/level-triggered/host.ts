@@ -2,10 +2,10 @@
 // search says. The events of its subscribers and its feed are recorded for comparison with the ledger.
 
 import { ErrandError } from '../../../src/core/errors.ts'
-import { createEngine } from '../../../src/create-engine.ts'
+import { createEngine } from '../../../src/engine/create-engine.ts'
 // createEngine loads this in real time, which the search does not wait for.
-import '../../../src/engine.ts'
-import type { Engine } from '../../../src/engine-api.ts'
+import '../../../src/engine/engine.ts'
+import type { Engine } from '../../../src/engine/engine-api.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { Ledger, Op, Reads } from '../../../src/ledger/ledger.ts'
 import { createFaultyLedger, type FaultyLedger } from '../../../src/testing/faulty-ledger.ts'

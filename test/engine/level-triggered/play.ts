@@ -2,7 +2,7 @@
 // passes, and only then is done what tasks require of people.
 import fc from 'fast-check'
 import { ErrandError } from '../../../src/core/errors.ts'
-import type { CreateOptions } from '../../../src/engine-api.ts'
+import type { CreateOptions } from '../../../src/engine/engine-api.ts'
 import { isSettled, type TaskRecord } from '../../../src/entities/task.ts'
 import { type FaultOfHost, faultCodes, faultKinds, type Host } from './host.ts'
 import { outcomePauseMs } from './laws.ts'

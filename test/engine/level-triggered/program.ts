@@ -2,7 +2,7 @@
 // held function of a call settles, and records when each function began, was aborted, and settled.
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
-import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
+import type { ExecutorTask, Run } from '../../../src/entities/executor.ts'
 import type { OnInterrupt } from '../../../src/entities/task-fields.ts'
 import type { Opening } from './host.ts'
 import type { World } from './world.ts'

@@ -1,7 +1,7 @@
 // What may happen to two engines, as data that fast-check draws and shrinks, and how each command is executed.
 import fc from 'fast-check'
-import type { Run } from '../../../src/api/executor.ts'
-import type { CreateOptions, Engine } from '../../../src/engine-api.ts'
+import type { CreateOptions, Engine } from '../../../src/engine/engine-api.ts'
+import type { Run } from '../../../src/entities/executor.ts'
 import { type Host, refusal, turns, type World } from './world.ts'
 
 export const tick = 10

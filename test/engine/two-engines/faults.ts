@@ -4,7 +4,7 @@ import type { TaskRecord } from '../../../src/entities/task.ts'
 import { isSettled } from '../../../src/entities/task.ts'
 import type { Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
 import { moved, touched } from '../../../src/machines/changed-task.ts'
-import { eventOf } from '../../../src/steps/step-context.ts'
+import { eventOf } from '../../../src/operations/steps/step-context.ts'
 import type { Sequence } from './play.ts'
 import type { Fault, Host } from './world.ts'
 

@@ -2,7 +2,7 @@
 // the engines have nothing left to do, and when everything has been brought to its end.
 
 import { ErrandError } from '../../../src/core/errors.ts'
-import type { Engine } from '../../../src/engine-api.ts'
+import type { Engine } from '../../../src/engine/engine-api.ts'
 import type { SharedLimits } from '../../../src/entities/limits.ts'
 import { isSettled, type TaskRecord } from '../../../src/entities/task.ts'
 import { suspectFrom } from '../../../src/machines/crashes.ts'

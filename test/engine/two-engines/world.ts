@@ -2,11 +2,11 @@
 // (nothing of it ever does again) and be closed and reopened. Time, ids and the ends of executors are controlled by the
 // test.
 import { setImmediate } from 'node:timers/promises'
-import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
 import type { Clock } from '../../../src/core/clock.ts'
 import { ErrandError } from '../../../src/core/errors.ts'
-import { createEngine } from '../../../src/create-engine.ts'
-import type { Engine } from '../../../src/engine-api.ts'
+import { createEngine } from '../../../src/engine/create-engine.ts'
+import type { Engine } from '../../../src/engine/engine-api.ts'
+import type { ExecutorTask, Run } from '../../../src/entities/executor.ts'
 import type { Task } from '../../../src/entities/task.ts'
 import type { Ledger, LedgerObserver, Step } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'

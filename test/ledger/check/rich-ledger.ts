@@ -1,14 +1,15 @@
 // A ledger with a row of nearly every kind, as an engine leaves them: groups, dependencies, waits, questions, retries, cancellations, claims, an
 // agent, boards, mail, a team with memory, and a family that is being purged. Everything has stopped where it waits.
-import type { Run } from '../../../src/api/executor.ts'
-import { createEngine } from '../../../src/create-engine.ts'
-import type { Engine } from '../../../src/engine-api.ts'
-import { agent } from '../../../src/executors/agent/agent.ts'
+
+import { agent } from '../../../src/agents/loop/agent.ts'
+import { createEngine } from '../../../src/engine/create-engine.ts'
+import type { Engine } from '../../../src/engine/engine-api.ts'
+import type { Run } from '../../../src/entities/executor.ts'
 import { type Ledger, step } from '../../../src/ledger/ledger.ts'
 import { createScriptedModel, openLedger } from '../../../src/testing/index.ts'
-import { surface } from '../../abilities/world.ts'
-import { echo } from '../../agent/world.ts'
+import { echo } from '../../agents/world.ts'
 import { reached, untilAborted } from '../../engine/world.ts'
+import { surface } from '../../operations/world.ts'
 
 const model = createScriptedModel((prompt: { turn: number }) =>
   prompt.turn === 0

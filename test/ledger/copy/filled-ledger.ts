@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { createEngine } from '../../../src/create-engine.ts'
-import type { Engine } from '../../../src/engine-api.ts'
-import { surface } from '../../abilities/world.ts'
+import { createEngine } from '../../../src/engine/create-engine.ts'
+import type { Engine } from '../../../src/engine/engine-api.ts'
+import { surface } from '../../operations/world.ts'
 
 export const executors = {
   work: async (_task: unknown, run: { call(name: string, fn: () => unknown): Promise<unknown> }) =>

@@ -3,8 +3,8 @@
 // a line.
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { connect } from '../../../src/ledger/dialects/sqlite/connection.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
+import { connect } from '../../../src/ledger/sqlite/connection.ts'
 import { taskRow } from '../../../src/testing/factories.ts'
 
 const [verb, file, name] = process.argv.slice(2) as [string, string, string]

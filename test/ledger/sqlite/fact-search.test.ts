@@ -1,8 +1,8 @@
 // Full-text search among more facts than one search reads, which matters for common words. Only the index is filled.
 import { describe, expect, it } from 'vitest'
-import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
+import { sqliteDialect } from '../../../src/ledger/sqlite/dialect.ts'
 import { createCompiler, type Request } from '../../../src/ledger/statement.ts'
-import { createFactSearch, rankedByBm25 } from '../../../src/ledger/tables/fact-search.ts'
+import { createFactSearch, rankedByBm25 } from '../../../src/ledger/tables/memory/fact-search.ts'
 import { branchRow, factRow } from '../../../src/testing/index.ts'
 import { migrated } from './migrated.ts'
 

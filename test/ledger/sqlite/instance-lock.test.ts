@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import * as connections from '../../../src/ledger/dialects/sqlite/connection.ts'
+import * as connections from '../../../src/ledger/sqlite/connection.ts'
 import { openLedger } from '../../../src/testing/index.ts'
 import { startChild } from './child-process.ts'
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../../../src/core/clock.ts'
-import { maxQueuedLongReads } from '../../../src/ledger/dialects/sqlite/long-reads.ts'
-import { openSqliteLedger } from '../../../src/ledger/dialects/sqlite/sqlite-ledger.ts'
 import type { Ledger, Op, Reads } from '../../../src/ledger/ledger.ts'
+import { maxQueuedLongReads } from '../../../src/ledger/sqlite/long-reads.ts'
+import { openSqliteLedger } from '../../../src/ledger/sqlite/sqlite-ledger.ts'
 import { eventRow, taskRow } from '../../../src/testing/index.ts'
 
 /** By this clock every statement takes longer than a slice may, and pauses take no time. */

@@ -1,10 +1,10 @@
 // A migrated ledger in memory whose tables are called directly, without steps, so that a test sees their statements.
 import { onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/core/clock.ts'
-import type { Connection } from '../../../src/ledger/dialects/sqlite/connection.ts'
-import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
-import { openFile } from '../../../src/ledger/dialects/sqlite/open-file.ts'
 import type { Op } from '../../../src/ledger/ledger.ts'
+import type { Connection } from '../../../src/ledger/sqlite/connection.ts'
+import { sqliteDialect } from '../../../src/ledger/sqlite/dialect.ts'
+import { openFile } from '../../../src/ledger/sqlite/open-file.ts'
 import { type Asked, answered, type Request } from '../../../src/ledger/statement.ts'
 import { createTables } from '../../../src/ledger/tables/tables.ts'
 

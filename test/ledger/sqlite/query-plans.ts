@@ -1,6 +1,6 @@
 // How SQLite would run a statement, judged: does it read more rows than it was asked about? The engine runs no ANALYZE, so a plan depends
 // on the schema and the text of a statement alone, and not on what a ledger holds.
-import type { Connection } from '../../../src/ledger/dialects/sqlite/connection.ts'
+import type { Connection } from '../../../src/ledger/sqlite/connection.ts'
 
 /** The tables that grow with the work. */
 const growing = ['task', 'event', 'call', 'run', 'dependency', 'message', 'board_task']

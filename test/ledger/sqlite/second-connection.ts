@@ -1,8 +1,8 @@
 // A second connection to the file of a ledger, which commits in the middle of a step or read as another process could.
 import { onTestFinished } from 'vitest'
-import { connect } from '../../../src/ledger/dialects/sqlite/connection.ts'
-import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
 import type { Op, Tx } from '../../../src/ledger/ledger.ts'
+import { connect } from '../../../src/ledger/sqlite/connection.ts'
+import { sqliteDialect } from '../../../src/ledger/sqlite/dialect.ts'
 import { createTables } from '../../../src/ledger/tables/tables.ts'
 import { driveOn } from './migrated.ts'
 

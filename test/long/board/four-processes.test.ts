@@ -1,7 +1,7 @@
 // Four processes on one board of dependent tasks.
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createEngine } from '../../../src/create-engine.ts'
+import { createEngine } from '../../../src/engine/create-engine.ts'
 import type { WorkReport } from '../../board/board-worker.ts'
 import { createLayers } from '../../board/layered-tasks.ts'
 import { startWorker } from '../../board/worker-process.ts'

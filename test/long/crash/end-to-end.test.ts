@@ -3,10 +3,10 @@
 // consolidation. In the end every effect has happened as often as promised, and memory is as if no process had been killed.
 // ERRAND_FULL=1 also kills at every write; by default at a few that a seed selects.
 import { describe, expect, it } from 'vitest'
-import { createEngine } from '../../../src/create-engine.ts'
+import { createEngine } from '../../../src/engine/create-engine.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
-import { everyPoint, type Point, playAlone } from '../../agent/kill-points.ts'
+import { everyPoint, type Point, playAlone } from '../../agents/kill-points.ts'
 import { createPlace, drawSeed, type Place, randomOf, twoAtATime } from '../../crash/child.ts'
 import { complaintsOf, rowsOf } from '../../crash/end-to-end-checks.ts'
 import type { ScenarioKill, ScenarioProcessOptions } from '../../crash/end-to-end-process.ts'

@@ -2,7 +2,7 @@
 // task end in the other process; and kills at random lose nothing.
 
 import { describe, expect, it } from 'vitest'
-import { isAlive, type ProcessGroup, processGroupOf } from '../../../src/executors/process-group.ts'
+import { isAlive, type ProcessGroup, processGroupOf } from '../../../src/commands/process-group.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
 import { createOne, createPlace, drawSeed, effectsOf, openEngine, randomOf, startEngine } from '../../crash/child.ts'

@@ -3,7 +3,7 @@ import { type ExecFileException, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
+import type { ExecutorTask, Run } from '../../../src/entities/executor.ts'
 import { deferred, openEngine, reached, refusalOf, untilAborted } from '../../engine/world.ts'
 
 const root = join(import.meta.dirname, '../../..')

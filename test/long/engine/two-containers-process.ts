@@ -1,6 +1,7 @@
 // An engine in a process of its own, which says when it works. The lines that its commands write are in a file.
-import { createEngine } from '../../../src/create-engine.ts'
-import { shell } from '../../../src/executors/shell.ts'
+
+import { shell } from '../../../src/commands/shell.ts'
+import { createEngine } from '../../../src/engine/create-engine.ts'
 
 const { ledger, command } = JSON.parse(process.argv[2] as string) as { ledger: string; command?: string }
 const engine = await createEngine({ ledger, executors: { shell }, onError: () => {} })

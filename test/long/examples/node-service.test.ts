@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createEngine } from '../../../src/create-engine.ts'
-import type { StreamItem } from '../../../src/engine-api.ts'
+import { createEngine } from '../../../src/engine/create-engine.ts'
+import type { StreamItem } from '../../../src/engine/engine-api.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const main = join(root, 'examples/node-service/main.ts')

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { type FakeTurn, type PlayTurn, startFakeOpenAi } from '../../models/fake-openai-server.ts'
+import { type FakeTurn, type PlayTurn, startFakeOpenAi } from '../../agents/models/fake-openai-server.ts'
 
 const folder = join(import.meta.dirname, '../../../examples/research-agent')
 

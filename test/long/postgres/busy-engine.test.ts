@@ -1,7 +1,7 @@
 // An executor that computes without a pause between its slices. Each flight of a transaction waits for the end of a slice.
 import { setImmediate } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { createEngine } from '../../../src/create-engine.ts'
+import { createEngine } from '../../../src/engine/create-engine.ts'
 import { createLedger, type TestServer, testServer } from '../../postgres/server.ts'
 
 const server = (await testServer()) as TestServer

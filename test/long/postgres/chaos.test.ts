@@ -5,7 +5,7 @@
 import { setTimeout as rest } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createEngine } from '../../../src/create-engine.ts'
+import { createEngine } from '../../../src/engine/create-engine.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import { copyLedger } from '../../../src/ledger/copy/copy-ledger.ts'
 import { createPlace, drawSeed, type Place, randomOf, startEngine } from '../../crash/child.ts'

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../src/core/clock.ts'
 import { type CopyProgress, copyLedger } from '../../../src/ledger/copy/copy-ledger.ts'
-import { ServerConnection } from '../../../src/ledger/dialects/postgres/server-connection.ts'
+import { ServerConnection } from '../../../src/ledger/postgres/server-connection.ts'
 import { ledgerFile, openEngine } from '../../engine/world.ts'
 import {
   executors,

@@ -2,16 +2,11 @@
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { type Clock, steadyClock } from '../../../src/core/clock.ts'
-import {
-  confirmOn,
-  type Sent,
-  type Witnesses,
-  wasCommitted,
-} from '../../../src/ledger/dialects/postgres/commit-outcome.ts'
-import { ServerConnection } from '../../../src/ledger/dialects/postgres/server-connection.ts'
-import { ServerHistory } from '../../../src/ledger/dialects/postgres/server-history.ts'
-import { parseServerUrl } from '../../../src/ledger/dialects/postgres/server-url.ts'
 import { CommitFailed } from '../../../src/ledger/group-commit.ts'
+import { confirmOn, type Sent, type Witnesses, wasCommitted } from '../../../src/ledger/postgres/commit-outcome.ts'
+import { ServerConnection } from '../../../src/ledger/postgres/server-connection.ts'
+import { ServerHistory } from '../../../src/ledger/postgres/server-history.ts'
+import { parseServerUrl } from '../../../src/ledger/postgres/server-url.ts'
 import { eventRow, openLedger, taskRow } from '../../../src/testing/index.ts'
 import { createDatabase, startServer, type TestServer } from '../../postgres/server.ts'
 import { isFull } from '../full.ts'

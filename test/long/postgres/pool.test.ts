@@ -1,7 +1,7 @@
 // A ledger behind a connection pool that gives each transaction another session (PgBouncer in transaction mode).
 import pg from 'pg'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createEngine } from '../../../src/create-engine.ts'
+import { createEngine } from '../../../src/engine/create-engine.ts'
 import { openLedger, taskRow } from '../../../src/testing/index.ts'
 import { violationsIn } from '../../ledger/check/violations-in.ts'
 import { startPool, type TestPool } from '../../postgres/pool.ts'

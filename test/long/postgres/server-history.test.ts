@@ -1,7 +1,7 @@
 // What an engine remembers of the events on a server, and misses on the one that takes over.
 import { expect, it } from 'vitest'
 import type { TaskEvent } from '../../../src/entities/event.ts'
-import { ServerHistory } from '../../../src/ledger/dialects/postgres/server-history.ts'
+import { ServerHistory } from '../../../src/ledger/postgres/server-history.ts'
 
 const event = (seq: number) => ({ seq, type: 'task.created', taskId: `task-${seq}` }) as unknown as TaskEvent
 

@@ -1,7 +1,7 @@
 // Runs the command line with agents: scripted models in files, input through a pipe, and a terminal on which a test types.
 import { PassThrough, Readable } from 'node:stream'
 import { main } from '../../../src/surfaces/cli/main.ts'
-import type { CommandIo } from '../../../src/terminal/io.ts'
+import type { CommandIo } from '../../../src/surfaces/terminal/io.ts'
 import { type FakeIo, fakeIo } from './fake-io.ts'
 import type { Ended, Workplace } from './workplace.ts'
 

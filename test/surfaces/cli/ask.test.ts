@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { type FakeTurn, startFakeOpenAi } from '../../models/fake-openai-server.ts'
+import { type FakeTurn, startFakeOpenAi } from '../../agents/models/fake-openai-server.ts'
 import { call, keyboard } from './agent-workplace.ts'
 import { Workplace } from './workplace.ts'
 

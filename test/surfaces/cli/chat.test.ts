@@ -1,7 +1,7 @@
 // `errand chat`: lines from a pipe, one after the other, and lines typed at a terminal while answers arrive.
 import { expect, it } from 'vitest'
-import { WholeLines } from '../../../src/terminal/chat-lines.ts'
-import { startFakeOpenAi } from '../../models/fake-openai-server.ts'
+import { WholeLines } from '../../../src/surfaces/terminal/chat-lines.ts'
+import { startFakeOpenAi } from '../../agents/models/fake-openai-server.ts'
 import { call, keyboard, screen } from './agent-workplace.ts'
 import { Workplace } from './workplace.ts'
 

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import type { Verb, VerbTable } from '../../../src/surfaces/cli/verb.ts'
 import { verbGroups, verbs } from '../../../src/surfaces/cli/verbs.ts'
-import { parseArguments } from '../../../src/terminal/arguments.ts'
+import { parseArguments } from '../../../src/surfaces/terminal/arguments.ts'
 import { fakeIo } from './fake-io.ts'
 
 async function script(shell: string): Promise<string> {

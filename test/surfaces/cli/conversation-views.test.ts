@@ -1,6 +1,6 @@
 // Conversations in `show` and `logs`: each message and each call once, failures, and tokens.
 import { expect, it } from 'vitest'
-import { startFakeOpenAi } from '../../models/fake-openai-server.ts'
+import { startFakeOpenAi } from '../../agents/models/fake-openai-server.ts'
 import { call } from './agent-workplace.ts'
 import { Workplace } from './workplace.ts'
 

@@ -1,5 +1,5 @@
 // An IO for the command line that collects all output.
-import type { CommandIo } from '../../../src/terminal/io.ts'
+import type { CommandIo } from '../../../src/surfaces/terminal/io.ts'
 
 export interface FakeIo extends CommandIo {
   out(): string

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { startFakeOpenAi } from '../../models/fake-openai-server.ts'
+import { startFakeOpenAi } from '../../agents/models/fake-openai-server.ts'
 import { call } from './agent-workplace.ts'
 import { planOf } from './plan-text.ts'
 import { Workplace } from './workplace.ts'

@@ -23,7 +23,7 @@ import {
   resolveLedger,
 } from '../../../src/surfaces/cli/ledger-path.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
-import { exitCodes } from '../../../src/terminal/exit-code.ts'
+import { exitCodes } from '../../../src/surfaces/terminal/exit-code.ts'
 import { fakeIo } from './fake-io.ts'
 
 let folder: string

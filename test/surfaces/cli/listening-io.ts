@@ -1,5 +1,5 @@
 // A terminal or a pipe that resolves when a text was written to it, for tests of live views.
-import { cleanText } from '../../../src/terminal/terminal-text.ts'
+import { cleanText } from '../../../src/surfaces/terminal/terminal-text.ts'
 import { type FakeIo, fakeIo } from './fake-io.ts'
 
 /** What was written so far, and a promise for when something was written that fits. */

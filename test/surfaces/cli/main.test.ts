@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ErrandError, type ErrorCode } from '../../../src/core/errors.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { verbs } from '../../../src/surfaces/cli/verbs.ts'
-import { exitCodeOf } from '../../../src/terminal/exit-code.ts'
+import { exitCodeOf } from '../../../src/surfaces/terminal/exit-code.ts'
 import { fakeIo } from './fake-io.ts'
 
 let cwd: string

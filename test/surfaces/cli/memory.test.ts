@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { main } from '../../../src/surfaces/cli/main.ts'
-import { statementCaller } from '../../../src/terminal/caller.ts'
+import { statementCaller } from '../../../src/surfaces/terminal/caller.ts'
 import { fakeIo } from './fake-io.ts'
 import { Workplace } from './workplace.ts'
 

@@ -1,7 +1,7 @@
 // `errand run` end to end: a process, a plan, a ledger.
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { systemProcessTable } from '../../../src/executors/process-table.ts'
+import { systemProcessTable } from '../../../src/commands/process-table.ts'
 import { Workplace } from './workplace.ts'
 
 async function isAlive(pid: number): Promise<boolean> {

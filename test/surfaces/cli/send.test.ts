@@ -1,6 +1,6 @@
 // `errand send`: a message for a task, from a process that runs no tasks.
 import { expect, it } from 'vitest'
-import { startFakeOpenAi } from '../../models/fake-openai-server.ts'
+import { startFakeOpenAi } from '../../agents/models/fake-openai-server.ts'
 import { call } from './agent-workplace.ts'
 import { Workplace } from './workplace.ts'
 

@@ -1,7 +1,7 @@
 // The other verbs, from a second process while the first one runs the tasks.
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { createEngine } from '../../../src/create-engine.ts'
+import { createEngine } from '../../../src/engine/create-engine.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { history } from '../../engine/world.ts'
 import { fakeIo } from './fake-io.ts'

@@ -1,9 +1,9 @@
 // `errand ps --watch`: a table on a terminal that follows the ledger, else one line per change; Ctrl-C restores the screen.
 import { expect, it } from 'vitest'
-import type { Engine } from '../../../src/engine-api.ts'
+import type { Engine } from '../../../src/engine/engine-api.ts'
 import { createEngine } from '../../../src/index.ts'
 import { drawPage, watchTasks } from '../../../src/surfaces/cli/watch-tasks.ts'
-import { displayWidth } from '../../../src/terminal/terminal-text.ts'
+import { displayWidth } from '../../../src/surfaces/terminal/terminal-text.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
 import { listening } from './listening-io.ts'
 import { taskOf } from './task-of.ts'

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { createEngine, defineAbility, type Engine } from '../../../src/index.ts'
 import { createHttp, toNodeListener } from '../../../src/surfaces/http/index.ts'
-import { listen } from '../../../src/web/node-server.ts'
+import { listen } from '../../../src/surfaces/web/node-server.ts'
 import { deferred } from '../../engine/world.ts'
 
 /** 9 MB in one row: more than a page, and more than the sockets of a connection hold, so that an answer stays in flight until it is read. */

@@ -1,6 +1,6 @@
 // The routes of teams: the work of several agents on one task over HTTP, and how refusals are answered.
 import { expect, it } from 'vitest'
-import { createScriptedModel } from '../../../src/models/scripted-model.ts'
+import { createScriptedModel } from '../../../src/agents/models/scripted-model.ts'
 import { openWorld, problemIn } from './world.ts'
 
 async function teamWorld() {

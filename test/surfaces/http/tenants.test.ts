@@ -2,7 +2,7 @@
 // principal without a tenant has no engine.
 import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { Engine } from '../../../src/engine-api.ts'
+import type { Engine } from '../../../src/engine/engine-api.ts'
 import {
   createHttp,
   type HttpEngine,

@@ -1,7 +1,7 @@
 // The board used by MCP agents: one round by each client, two agents on one engine, and the claims of an agent that has disconnected.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createBoardSession } from '../../../src/board/board-session.ts'
-import type { EngineOptions } from '../../../src/engine-api.ts'
+import type { EngineOptions } from '../../../src/engine/engine-api.ts'
 import { type McpHttpOptions, mcpFetchHandler, serveMcpHttp } from '../../../src/surfaces/mcp/index.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
 import { ledgerFile, openEngine, turns } from '../../engine/world.ts'

@@ -3,7 +3,7 @@
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import type { Engine } from '../../../src/engine-api.ts'
+import type { Engine } from '../../../src/engine/engine-api.ts'
 import {
   type McpFetchOptions,
   type McpHttpServer,

@@ -2,7 +2,7 @@
 // declare the extension.
 import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { Run } from '../../../src/api/executor.ts'
+import type { Run } from '../../../src/entities/executor.ts'
 import { type McpFetchOptions, mcpFetchHandler } from '../../../src/surfaces/mcp/index.ts'
 import { ledgerFile, openEngine } from '../../engine/world.ts'
 import { allTools } from './all-tools.ts'

@@ -3,7 +3,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../../src/bus/ability.ts'
-import type { Engine } from '../../../src/engine-api.ts'
+import type { Engine } from '../../../src/engine/engine-api.ts'
 import {
   type McpFetchOptions,
   mcpFetchHandler,

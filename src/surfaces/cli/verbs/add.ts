@@ -1,9 +1,10 @@
 // `errand add`: creates one task. Any engine that works on the ledger and has the executor runs it.
-import { timeOf } from '../../../api/engine-time.ts'
+
 import { systemClock } from '../../../core/clock.ts'
-import { misuse } from '../../../terminal/arguments.ts'
-import { type CommandIo, printValue } from '../../../terminal/io.ts'
-import { changedLine } from '../../../terminal/task-labels.ts'
+import { timeOf } from '../../../entities/engine-time.ts'
+import { misuse } from '../../terminal/arguments.ts'
+import { type CommandIo, printValue } from '../../terminal/io.ts'
+import { changedLine } from '../../terminal/task-labels.ts'
 import { fieldHelp, fieldOptions, fieldsIn } from '../field-flags.ts'
 import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'

@@ -1,9 +1,9 @@
 // `errand answer`: answers the question of a task.
-import { answerTask } from '../../../terminal/answer-text.ts'
-import { texts } from '../../../terminal/arguments.ts'
-import { cliCaller } from '../../../terminal/caller.ts'
-import { printValue } from '../../../terminal/io.ts'
-import { taskLabel } from '../../../terminal/task-labels.ts'
+import { answerTask } from '../../terminal/answer-text.ts'
+import { texts } from '../../terminal/arguments.ts'
+import { cliCaller } from '../../terminal/caller.ts'
+import { printValue } from '../../terminal/io.ts'
+import { taskLabel } from '../../terminal/task-labels.ts'
 import { withTask } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 

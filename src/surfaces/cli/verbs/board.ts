@@ -1,8 +1,8 @@
 // `errand board`: the tasks of the ledger as one list for agents and people, and the verbs below it.
 import { boardStatuses } from '../../../entities/board.ts'
-import { lists, misuse, oneOf, switches, texts } from '../../../terminal/arguments.ts'
-import { printBoard } from '../../../terminal/board-text.ts'
-import { type CommandIo, note, print, printJson } from '../../../terminal/io.ts'
+import { lists, misuse, oneOf, switches, texts } from '../../terminal/arguments.ts'
+import { printBoard } from '../../terminal/board-text.ts'
+import { type CommandIo, note, print, printJson } from '../../terminal/io.ts'
 import { type BoardAccess, type BoardChoice, boardOptions, chosenTasks, withBoard } from '../board-target.ts'
 import { defineVerb, verbTable } from '../verb.ts'
 

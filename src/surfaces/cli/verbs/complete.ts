@@ -1,8 +1,8 @@
 // `errand complete`: completes a task that no executor runs.
-import { texts } from '../../../terminal/arguments.ts'
-import { printValue } from '../../../terminal/io.ts'
-import { givenResult } from '../../../terminal/option-values.ts'
-import { stateLabel, taskLabel } from '../../../terminal/task-labels.ts'
+import { texts } from '../../terminal/arguments.ts'
+import { printValue } from '../../terminal/io.ts'
+import { givenResult } from '../../terminal/option-values.ts'
+import { stateLabel, taskLabel } from '../../terminal/task-labels.ts'
 import { withTask } from '../open-ledger.ts'
 import { asOwner, claimTokenIfClaimed, ownerOptions } from '../owner-flags.ts'
 import { defineVerb } from '../verb.ts'

@@ -1,6 +1,6 @@
 // `errand completion`: prints a script for a shell, made from the definitions of the verbs.
-import { misuse } from '../../../terminal/arguments.ts'
-import { print } from '../../../terminal/io.ts'
+import { misuse } from '../../terminal/arguments.ts'
+import { print } from '../../terminal/io.ts'
 import { completionScript, shells } from '../completion-script.ts'
 import { defineVerb } from '../verb.ts'
 

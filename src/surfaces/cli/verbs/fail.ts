@@ -1,8 +1,8 @@
 // `errand fail`: fails a task that no executor runs.
 import { failureSuffix } from '../../../entities/task.ts'
-import { texts } from '../../../terminal/arguments.ts'
-import { printValue } from '../../../terminal/io.ts'
-import { endReason, stateLabel, taskLabel } from '../../../terminal/task-labels.ts'
+import { texts } from '../../terminal/arguments.ts'
+import { printValue } from '../../terminal/io.ts'
+import { endReason, stateLabel, taskLabel } from '../../terminal/task-labels.ts'
 import { withTask } from '../open-ledger.ts'
 import { asOwner, claimTokenIfClaimed, ownerOptions } from '../owner-flags.ts'
 import { defineVerb } from '../verb.ts'

@@ -1,6 +1,6 @@
 // `errand heartbeat`: renews the lease of a claim.
-import { printValue } from '../../../terminal/io.ts'
-import { ownerLabel, taskLabel } from '../../../terminal/task-labels.ts'
+import { printValue } from '../../terminal/io.ts'
+import { ownerLabel, taskLabel } from '../../terminal/task-labels.ts'
 import { withTask } from '../open-ledger.ts'
 import { asOwner, claimTokenOf, ownerOptions } from '../owner-flags.ts'
 import { defineVerb } from '../verb.ts'

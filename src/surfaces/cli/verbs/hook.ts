@@ -1,5 +1,5 @@
 // `errand hook`: the commands that a coding agent runs when a session starts or ends.
-import { misuse } from '../../../terminal/arguments.ts'
+import { misuse } from '../../terminal/arguments.ts'
 import { taskVariables } from '../hook-call.ts'
 import { defineVerb, verbTable } from '../verb.ts'
 

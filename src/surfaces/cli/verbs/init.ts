@@ -5,9 +5,9 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { ErrandError } from '../../../core/errors.ts'
 import { packageFolder } from '../../../core/package-folder.ts'
 import { messageOf } from '../../../core/stored-error.ts'
-import { misuse } from '../../../terminal/arguments.ts'
-import { printValue } from '../../../terminal/io.ts'
-import { shellCommand } from '../../../terminal/shell-quote.ts'
+import { misuse } from '../../terminal/arguments.ts'
+import { printValue } from '../../terminal/io.ts'
+import { shellCommand } from '../../terminal/shell-quote.ts'
 import { defineVerb } from '../verb.ts'
 
 export const init = defineVerb({

@@ -2,12 +2,12 @@
 // no tasks and changes nothing.
 
 import { messageOf } from '../../../core/stored-error.ts'
-import type { Engine } from '../../../engine-api.ts'
-import { type FlagsOf, lists, switches, texts, wholeNumber } from '../../../terminal/arguments.ts'
-import { exitCodes } from '../../../terminal/exit-code.ts'
-import { type CommandIo, note, printValue } from '../../../terminal/io.ts'
-import { aborted, StopListener } from '../../../terminal/stop-listener.ts'
-import { tokenCheck } from '../../../web/request-guard.ts'
+import type { Engine } from '../../../engine/engine-api.ts'
+import { type FlagsOf, lists, switches, texts, wholeNumber } from '../../terminal/arguments.ts'
+import { exitCodes } from '../../terminal/exit-code.ts'
+import { type CommandIo, note, printValue } from '../../terminal/io.ts'
+import { aborted, StopListener } from '../../terminal/stop-listener.ts'
+import { tokenCheck } from '../../web/request-guard.ts'
 import { withLedger } from '../open-ledger.ts'
 import { orMisuse } from '../serving.ts'
 import { defineVerb } from '../verb.ts'

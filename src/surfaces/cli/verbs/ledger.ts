@@ -1,5 +1,5 @@
 // `errand ledger`: the verbs for whole ledgers.
-import { misuse } from '../../../terminal/arguments.ts'
+import { misuse } from '../../terminal/arguments.ts'
 import { defineVerb, verbTable } from '../verb.ts'
 
 const ledgerVerbs = verbTable({

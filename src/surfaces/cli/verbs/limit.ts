@@ -1,7 +1,7 @@
 // `errand limit`: the limits that all processes of a ledger share.
-import { misuse, texts } from '../../../terminal/arguments.ts'
-import { printValue } from '../../../terminal/io.ts'
-import { executorLimitLine, sharedLimitLines } from '../../../terminal/limit-lines.ts'
+import { misuse, texts } from '../../terminal/arguments.ts'
+import { printValue } from '../../terminal/io.ts'
+import { executorLimitLine, sharedLimitLines } from '../../terminal/limit-lines.ts'
 import { withLedger } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 

@@ -1,9 +1,10 @@
 // `errand purge`: deletes families of tasks that were settled long ago.
-import { timeOf } from '../../../api/engine-time.ts'
+
 import { counted } from '../../../core/counted.ts'
-import { misuse, texts } from '../../../terminal/arguments.ts'
-import { printValue } from '../../../terminal/io.ts'
-import { durationOption } from '../../../terminal/option-values.ts'
+import { timeOf } from '../../../entities/engine-time.ts'
+import { misuse, texts } from '../../terminal/arguments.ts'
+import { printValue } from '../../terminal/io.ts'
+import { durationOption } from '../../terminal/option-values.ts'
 import { withLedger } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 

@@ -1,6 +1,6 @@
 // `errand release`: ends a claim, so that others may claim the task.
-import { printValue } from '../../../terminal/io.ts'
-import { stateLabel, taskLabel } from '../../../terminal/task-labels.ts'
+import { printValue } from '../../terminal/io.ts'
+import { stateLabel, taskLabel } from '../../terminal/task-labels.ts'
 import { withTask } from '../open-ledger.ts'
 import { asOwner, claimTokenOf, ownerOptions } from '../owner-flags.ts'
 import { defineVerb } from '../verb.ts'

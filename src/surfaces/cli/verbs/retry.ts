@@ -1,5 +1,5 @@
 // `errand retry`: gives failed tasks a new attempt.
-import { switches } from '../../../terminal/arguments.ts'
+import { switches } from '../../terminal/arguments.ts'
 import { forEachTask } from '../each-ref.ts'
 import { defineVerb } from '../verb.ts'
 

@@ -1,5 +1,5 @@
 // `errand rm`: deletes tasks.
-import { oneOf, texts } from '../../../terminal/arguments.ts'
+import { oneOf, texts } from '../../terminal/arguments.ts'
 import { childrenFates, forEachTask } from '../each-ref.ts'
 import { defineVerb } from '../verb.ts'
 

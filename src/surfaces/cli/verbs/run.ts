@@ -3,7 +3,7 @@ import { systemClock } from '../../../core/clock.ts'
 import { formatDuration } from '../../../core/duration.ts'
 import { Notifier } from '../../../core/notifier.ts'
 import { messageOf } from '../../../core/stored-error.ts'
-import type { Engine, EngineOptions } from '../../../engine-api.ts'
+import type { Engine, EngineOptions } from '../../../engine/engine-api.ts'
 import type { Task } from '../../../entities/task.ts'
 import { openLedger } from '../../../ledger/open-ledger.ts'
 import { type Decision, decide, leftovers } from '../../../plans/decide-round.ts'
@@ -15,24 +15,16 @@ import { preparePlan } from '../../../plans/prepare-round.ts'
 import { type KnownRound, knownRound, openWork, tasksOf } from '../../../plans/round.ts'
 import { isOfRound, planKey, treesOf } from '../../../plans/round-key.ts'
 import { roundOutcome } from '../../../plans/round-outcome.ts'
-import { hasQuestion, promptAt } from '../../../terminal/answer-prompt.ts'
-import { cliCaller } from '../../../terminal/caller.ts'
-import { exitCodes } from '../../../terminal/exit-code.ts'
-import {
-  type CommandIo,
-  hasColor,
-  isLiveTerminal,
-  note,
-  print,
-  printItems,
-  printPainted,
-} from '../../../terminal/io.ts'
-import { createLiveView } from '../../../terminal/live-view.ts'
-import { createPaint } from '../../../terminal/paint.ts'
-import { createJsonLines, createPlainLines } from '../../../terminal/round-log.ts'
-import { observing, type Reporter, RoundRows } from '../../../terminal/round-rows.ts'
-import { StopListener } from '../../../terminal/stop-listener.ts'
-import { cleanLine } from '../../../terminal/terminal-text.ts'
+import { hasQuestion, promptAt } from '../../terminal/answer-prompt.ts'
+import { cliCaller } from '../../terminal/caller.ts'
+import { exitCodes } from '../../terminal/exit-code.ts'
+import { type CommandIo, hasColor, isLiveTerminal, note, print, printItems, printPainted } from '../../terminal/io.ts'
+import { createLiveView } from '../../terminal/live-view.ts'
+import { createPaint } from '../../terminal/paint.ts'
+import { createJsonLines, createPlainLines } from '../../terminal/round-log.ts'
+import { observing, type Reporter, RoundRows } from '../../terminal/round-rows.ts'
+import { StopListener } from '../../terminal/stop-listener.ts'
+import { cleanLine } from '../../terminal/terminal-text.ts'
 import { endCommands } from '../end-commands.ts'
 import { goalNotes, modelsOf, requireModels } from '../goal-models.ts'
 import { ledgerExists, ledgerFlagOf, prepareLedger } from '../ledger-path.ts'

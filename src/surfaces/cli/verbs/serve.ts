@@ -1,12 +1,12 @@
 // `errand serve`: runs the tasks of a ledger, and serves it over HTTP to programs and to a page in the browser, until it is interrupted.
 
+import { tokenVariables } from '../../../commands/secret-variables.ts'
 import { messageOf } from '../../../core/stored-error.ts'
-import type { Engine } from '../../../engine-api.ts'
-import { tokenVariables } from '../../../executors/secret-variables.ts'
-import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../../../terminal/arguments.ts'
-import { exitCodes } from '../../../terminal/exit-code.ts'
-import { type CommandIo, note, print, printJson } from '../../../terminal/io.ts'
-import { aborted, StopListener } from '../../../terminal/stop-listener.ts'
+import type { Engine } from '../../../engine/engine-api.ts'
+import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../../terminal/arguments.ts'
+import { exitCodes } from '../../terminal/exit-code.ts'
+import { type CommandIo, note, print, printJson } from '../../terminal/io.ts'
+import { aborted, StopListener } from '../../terminal/stop-listener.ts'
 import { mirrorFolders } from '../board-folders.ts'
 import { endCommands } from '../end-commands.ts'
 import { agentOptions, agentOptionsHelp } from '../model-source.ts'

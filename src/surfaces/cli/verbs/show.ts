@@ -1,6 +1,6 @@
 // `errand show`: everything about one task.
-import { columnsOf, printValue } from '../../../terminal/io.ts'
-import { formatTaskDetails, readTaskDetails, usageOf } from '../../../terminal/task-details.ts'
+import { columnsOf, printValue } from '../../terminal/io.ts'
+import { formatTaskDetails, readTaskDetails, usageOf } from '../../terminal/task-details.ts'
 import { withTask } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 

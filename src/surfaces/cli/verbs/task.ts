@@ -1,5 +1,5 @@
 // `errand task`: tasks with a team of agents and a shared memory, and the verbs for them.
-import { misuse } from '../../../terminal/arguments.ts'
+import { misuse } from '../../terminal/arguments.ts'
 import { defineVerb, verbTable } from '../verb.ts'
 
 const taskVerbs = verbTable({

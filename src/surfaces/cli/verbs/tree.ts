@@ -1,6 +1,6 @@
 // `errand tree`: tasks with their subtasks.
-import { columnsOf, printItems } from '../../../terminal/io.ts'
-import { readTree, readTrees, treeLines } from '../../../terminal/task-tree.ts'
+import { columnsOf, printItems } from '../../terminal/io.ts'
+import { readTree, readTrees, treeLines } from '../../terminal/task-tree.ts'
 import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'

@@ -3,7 +3,7 @@ import { ErrandError } from '../../../core/errors.ts'
 import { isLedgerFile } from '../../../ledger/find-ledger.ts'
 import { shownLedger } from '../../../ledger/open-ledger.ts'
 import { judgeLedger, recordFolder, trustLedger, untrusted } from '../../../ledger/trust.ts'
-import { printValue } from '../../../terminal/io.ts'
+import { printValue } from '../../terminal/io.ts'
 import { ledgerExists, resolveLedger } from '../ledger-path.ts'
 import { defineVerb } from '../verb.ts'
 

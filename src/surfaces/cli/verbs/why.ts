@@ -1,6 +1,6 @@
 // `errand why`: why a task does not run.
-import { printValue } from '../../../terminal/io.ts'
-import { whyLines } from '../../../terminal/task-labels.ts'
+import { printValue } from '../../terminal/io.ts'
+import { whyLines } from '../../terminal/task-labels.ts'
 import { withTask } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 

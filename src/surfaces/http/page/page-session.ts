@@ -2,8 +2,8 @@
 // data: data requires the token in a header that other sites cannot make a browser send. Browsers send cookies of one port to all
 // ports of the host, so the value is derived from the token with a one-way function.
 import { createHmac } from 'node:crypto'
-import { secretCheck } from '../../../web/request-guard.ts'
-import type { ServedRequest } from '../../../web/served-request.ts'
+import { secretCheck } from '../../web/request-guard.ts'
+import type { ServedRequest } from '../../web/served-request.ts'
 
 type RequestWithCookies = Pick<ServedRequest, 'headers'>
 

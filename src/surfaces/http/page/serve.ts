@@ -1,18 +1,18 @@
 // Serves the routes of an engine and its page on a server of their own over node:http.
 import { z } from 'zod'
 import { parse } from '../../../core/parse.ts'
-import type { Credentials } from '../../../web/credentials.ts'
-import { listen, nodeListener, type Peer, type ServeFunction } from '../../../web/node-server.ts'
-import { unauthenticated } from '../../../web/problem.ts'
+import type { Credentials } from '../../web/credentials.ts'
+import { listen, nodeListener, type Peer, type ServeFunction } from '../../web/node-server.ts'
+import { unauthenticated } from '../../web/problem.ts'
 import {
   hostsAt,
   type ListenAddressOptions,
   listenAddressShape,
   makeToken,
   requireGuard,
-} from '../../../web/request-guard.ts'
-import { FetchedRequest, type ServedRequest } from '../../../web/served-request.ts'
-import { EngineSource, type TenantEngines } from '../../../web/tenants.ts'
+} from '../../web/request-guard.ts'
+import { FetchedRequest, type ServedRequest } from '../../web/served-request.ts'
+import { EngineSource, type TenantEngines } from '../../web/tenants.ts'
 import { credentialsOf } from '../create-http.ts'
 import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from '../http-options.ts'
 import { HttpService } from '../http-service.ts'

@@ -1,7 +1,7 @@
 // The sign-in page, with one field for the token. The browser tab stores the token, and the script of the page sends it with every
 // request; the cookie only unlocks the files of the page.
 import { createHash } from 'node:crypto'
-import type { Answer } from '../../../web/answer.ts'
+import type { Answer } from '../../web/answer.ts'
 import { guardingHeaders, policy } from './page-headers.ts'
 
 /** Storage key under which the page finds the token. */

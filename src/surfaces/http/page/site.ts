@@ -1,10 +1,10 @@
 // Serves the page beside the routes: its files with a session, the sign-in page without one, and everything else from the routes.
 
-import type { Answer } from '../../../web/answer.ts'
-import type { Peer, ServeFunction } from '../../../web/node-server.ts'
-import { methodNotAllowed, problemAnswer, Refusal, unauthenticated } from '../../../web/problem.ts'
-import { type RequestGuardOptions, refuseRequest } from '../../../web/request-guard.ts'
-import type { ServedRequest } from '../../../web/served-request.ts'
+import type { Answer } from '../../web/answer.ts'
+import type { Peer, ServeFunction } from '../../web/node-server.ts'
+import { methodNotAllowed, problemAnswer, Refusal, unauthenticated } from '../../web/problem.ts'
+import { type RequestGuardOptions, refuseRequest } from '../../web/request-guard.ts'
+import type { ServedRequest } from '../../web/served-request.ts'
 import type { PageFile, PageFiles } from './page-files.ts'
 import { guardingHeaders, pagePolicy } from './page-headers.ts'
 import type { PageSession } from './page-session.ts'

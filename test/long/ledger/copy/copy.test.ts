@@ -7,12 +7,12 @@ import { describe, expect, it } from 'vitest'
 import { type CopyProgress, copyLedger } from '../../../../src/ledger/copy/copy-ledger.ts'
 import { rowDifferences } from '../../../../src/ledger/copy/row-differences.ts'
 import type { StoredRow, TableShape } from '../../../../src/ledger/snapshot.ts'
-import { surface } from '../../../abilities/world.ts'
 import { createPlace } from '../../../crash/child.ts'
 import { violations } from '../../../crash/invariants.ts'
 import { deferred, ledgerFile, openEngine } from '../../../engine/world.ts'
 import { executors, fillLedger, ledgerWithoutBranch, rowsOfFile } from '../../../ledger/copy/filled-ledger.ts'
 import { copyUntil } from '../../../ledger/copy/killed-copy.ts'
+import { surface } from '../../../operations/world.ts'
 
 const filesBeside = (path: string) => readdirSync(dirname(path)).sort()
 

@@ -1,6 +1,6 @@
 // `errand ask` over a kill.
 import { expect, it, onTestFinished } from 'vitest'
-import { type FakeTurn, startFakeOpenAi } from '../../../models/fake-openai-server.ts'
+import { type FakeTurn, startFakeOpenAi } from '../../../agents/models/fake-openai-server.ts'
 import { Workplace } from '../../../surfaces/cli/workplace.ts'
 
 async function server(turns: FakeTurn[]) {

@@ -7,9 +7,9 @@ import { expect, it, onTestFinished } from 'vitest'
 import { type PageFiles, readPage } from '../../../../src/surfaces/http/page/page-files.ts'
 import { createPageSession } from '../../../../src/surfaces/http/page/page-session.ts'
 import { createSite, type SiteOptions } from '../../../../src/surfaces/http/page/site.ts'
-import { toResponse } from '../../../../src/web/answer.ts'
-import { tokenCheck } from '../../../../src/web/request-guard.ts'
-import { FetchedRequest, type ServedRequest } from '../../../../src/web/served-request.ts'
+import { toResponse } from '../../../../src/surfaces/web/answer.ts'
+import { tokenCheck } from '../../../../src/surfaces/web/request-guard.ts'
+import { FetchedRequest, type ServedRequest } from '../../../../src/surfaces/web/served-request.ts'
 
 const token = 'a-token-that-is-long-enough-for-a-test'
 const bearsToken = tokenCheck(token)

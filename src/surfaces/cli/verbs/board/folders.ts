@@ -1,11 +1,11 @@
 // Synchronizes a board with a folder of task files: `errand board init`, `import`, `export` and `sync`.
 
 import { isEmptyReport, type MirrorReport } from '../../../../board/mirror/mirror-report.ts'
-import { texts } from '../../../../terminal/arguments.ts'
-import { cliCaller } from '../../../../terminal/caller.ts'
-import { exitCodes } from '../../../../terminal/exit-code.ts'
-import { type CommandIo, note, print } from '../../../../terminal/io.ts'
-import { aborted, untilInterrupted } from '../../../../terminal/stop-listener.ts'
+import { texts } from '../../../terminal/arguments.ts'
+import { cliCaller } from '../../../terminal/caller.ts'
+import { exitCodes } from '../../../terminal/exit-code.ts'
+import { type CommandIo, note, print } from '../../../terminal/io.ts'
+import { aborted, untilInterrupted } from '../../../terminal/stop-listener.ts'
 import { folderOf, writeReport } from '../../board-folders.ts'
 import { type BoardAccess, boardOptions, boardRef, withBoard } from '../../board-target.ts'
 import { defineVerb } from '../../verb.ts'

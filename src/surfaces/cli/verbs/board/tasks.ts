@@ -1,9 +1,9 @@
 // The tasks of a board: `errand board add`, `show`, `block`, `unblock`, `why`, `graph` and `rm`.
 
-import { type FlagsOf, lists, misuse, oneOf, texts, wholeNumber } from '../../../../terminal/arguments.ts'
-import { printBoard, printChanged, printUnblocked } from '../../../../terminal/board-text.ts'
-import { cliCaller } from '../../../../terminal/caller.ts'
-import { type CommandIo, print, printJson, printValue } from '../../../../terminal/io.ts'
+import { type FlagsOf, lists, misuse, oneOf, texts, wholeNumber } from '../../../terminal/arguments.ts'
+import { printBoard, printChanged, printUnblocked } from '../../../terminal/board-text.ts'
+import { cliCaller } from '../../../terminal/caller.ts'
+import { type CommandIo, print, printJson, printValue } from '../../../terminal/io.ts'
 import { boardOptions, boardRef, boardRefs, withBoard } from '../../board-target.ts'
 import { childrenFates, forEachRef } from '../../each-ref.ts'
 import { contextText, readContext } from '../../task-context.ts'

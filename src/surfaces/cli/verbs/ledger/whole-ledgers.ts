@@ -8,8 +8,8 @@ import {
   type CopyProgress,
   copyLedger,
 } from '../../../../ledger/copy/copy-ledger.ts'
-import { exitCodes } from '../../../../terminal/exit-code.ts'
-import { type CommandIo, printValue } from '../../../../terminal/io.ts'
+import { exitCodes } from '../../../terminal/exit-code.ts'
+import { type CommandIo, printValue } from '../../../terminal/io.ts'
 import { ledgerExists, missingLedger, resolveLedger } from '../../ledger-path.ts'
 import { openableLedger } from '../../trusted-ledger.ts'
 import { defineVerb } from '../../verb.ts'

@@ -1,14 +1,14 @@
 // `errand memory branches`, `merge` and `archive`: the branches of memory.
 
-import type { Engine } from '../../../../engine-api.ts'
+import type { Engine } from '../../../../engine/engine-api.ts'
 import { mainBranch } from '../../../../entities/memory.ts'
-import { oneOf, texts } from '../../../../terminal/arguments.ts'
-import { cliCaller } from '../../../../terminal/caller.ts'
-import { columnsOf, printItems, printValue } from '../../../../terminal/io.ts'
-import { branchTree, type CountedBranch, conflictLines, nothingKnown } from '../../../../terminal/memory-text.ts'
-import { taskNumbers } from '../../../../terminal/task-labels.ts'
-import { mergeText } from '../../../../terminal/team-text.ts'
-import { cleanLine } from '../../../../terminal/terminal-text.ts'
+import { oneOf, texts } from '../../../terminal/arguments.ts'
+import { cliCaller } from '../../../terminal/caller.ts'
+import { columnsOf, printItems, printValue } from '../../../terminal/io.ts'
+import { branchTree, type CountedBranch, conflictLines, nothingKnown } from '../../../terminal/memory-text.ts'
+import { taskNumbers } from '../../../terminal/task-labels.ts'
+import { mergeText } from '../../../terminal/team-text.ts'
+import { cleanLine } from '../../../terminal/terminal-text.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { defineVerb } from '../../verb.ts'
 

@@ -3,7 +3,7 @@
 import { systemClock } from '../../../../core/clock.ts'
 import { didYouMean } from '../../../../core/did-you-mean.ts'
 import { nearestName } from '../../../../core/errors.ts'
-import type { Engine } from '../../../../engine-api.ts'
+import type { Engine } from '../../../../engine/engine-api.ts'
 import {
   type ConsolidationLevel,
   type ConsolidationType,
@@ -11,12 +11,12 @@ import {
   consolidationTypes,
   observationTypes,
 } from '../../../../entities/memory.ts'
-import { lists, misuse, oneOf, texts, wholeNumber } from '../../../../terminal/arguments.ts'
-import { cliCaller, statementCaller } from '../../../../terminal/caller.ts'
-import { note, printValue } from '../../../../terminal/io.ts'
-import { historyColumns, runSummary } from '../../../../terminal/memory-text.ts'
-import { printTable } from '../../../../terminal/table.ts'
-import { indented } from '../../../../terminal/terminal-text.ts'
+import { lists, misuse, oneOf, texts, wholeNumber } from '../../../terminal/arguments.ts'
+import { cliCaller, statementCaller } from '../../../terminal/caller.ts'
+import { note, printValue } from '../../../terminal/io.ts'
+import { historyColumns, runSummary } from '../../../terminal/memory-text.ts'
+import { printTable } from '../../../terminal/table.ts'
+import { indented } from '../../../terminal/terminal-text.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { findTask, optionalTaskId } from '../../task-ref.ts'
 import { defineVerb } from '../../verb.ts'

@@ -1,11 +1,11 @@
 // `errand task context`, `join`, `leave` and `complete`: the work of an external agent on the task of a team.
 
 import type { Task } from '../../../../entities/task.ts'
-import { lists, switches, texts } from '../../../../terminal/arguments.ts'
-import { cliCaller } from '../../../../terminal/caller.ts'
-import { print, printJson, printValue } from '../../../../terminal/io.ts'
-import { shellCommand } from '../../../../terminal/shell-quote.ts'
-import { taskLabel, taskNumber } from '../../../../terminal/task-labels.ts'
+import { lists, switches, texts } from '../../../terminal/arguments.ts'
+import { cliCaller } from '../../../terminal/caller.ts'
+import { print, printJson, printValue } from '../../../terminal/io.ts'
+import { shellCommand } from '../../../terminal/shell-quote.ts'
+import { taskLabel, taskNumber } from '../../../terminal/task-labels.ts'
 import {
   contextOf,
   contextTextOf,
@@ -13,8 +13,8 @@ import {
   mergeText,
   objectiveNumbers,
   observeCommand,
-} from '../../../../terminal/team-text.ts'
-import { cleanLine, indented } from '../../../../terminal/terminal-text.ts'
+} from '../../../terminal/team-text.ts'
+import { cleanLine, indented } from '../../../terminal/terminal-text.ts'
 import { requireMember } from '../../board-target.ts'
 import { withTask } from '../../open-ledger.ts'
 import { asOwner, claimTokenIfClaimed, ownerOptions } from '../../owner-flags.ts'

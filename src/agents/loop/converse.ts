@@ -1,0 +1,108 @@
+// The loop of an agent. Each turn reads the conversation from the ledger and does what is next: finish the calls of the
+// last step, take another step, or end. Nothing is kept between turns, so a repeated run continues.
+import type { ZodType } from 'zod'
+import type { AgentRun } from '../../actors/agent-run.ts'
+import { Failure } from '../../core/errors.ts'
+import { parseJson } from '../../core/json-text.ts'
+import { issuesIn, issueText, safeParse, sentenceOf } from '../../core/parse.ts'
+import type { Conversation, TakenStep } from '../../entities/conversation.ts'
+import type { ExecutorTask, Run } from '../../entities/executor.ts'
+import type { MessageRecord } from '../../entities/message.ts'
+import type { ParsedAgentOptions } from '../../entities/options.ts'
+import { requestAfter } from './endings.ts'
+import { openConversation } from './opening.ts'
+import { takeStep } from './take-step.ts'
+import { ToolCalls } from './tool-calls.ts'
+import { toolbox } from './toolbox.ts'
+
+export async function converse(
+  task: ExecutorTask,
+  run: Run,
+  agentRun: AgentRun,
+  options: ParsedAgentOptions,
+): Promise<unknown> {
+  const maxIterations = options.maxIterations ?? agentRun.defaults.maxIterations
+  const tools = toolbox(agentRun, options)
+  const calls = new ToolCalls(run, agentRun, tools, options.toolExecution ?? agentRun.defaults.toolExecution)
+  await openConversation(task, run, agentRun, options.instructions)
+  for (;;) {
+    const conversation = await agentRun.conversation()
+    const last = conversation.steps.at(-1)
+    if (last !== undefined && (await calls.finish(last))) continue
+    const inputs = nextInputs(conversation)
+    if (last !== undefined && isAnswer(last) && inputs.length === 0) {
+      const request = requestAfter(conversation.steps, run.attempt)
+      const verdict =
+        request === undefined ? judgeAnswer(last.content, options.result) : ({ fits: false, request } as const)
+      if (verdict.fits) return verdict.result
+      await agentRun.append({ id: agentRun.nextId('msg'), role: 'user', content: verdict.request })
+      continue
+    }
+    const taken = conversation.steps.filter(({ step }) => step.attempt === run.attempt).length
+    if (taken >= maxIterations) throw exhausted(maxIterations)
+    await takeStep({ task, run, agentRun, options, tools, conversation, inputs })
+  }
+}
+
+/** The model has answered. As long as it calls tools the loop continues, whatever finish reason it reports. */
+function isAnswer(step: TakenStep): boolean {
+  return step.calls.length === 0
+}
+
+/**
+ * The messages for the next step: those that aborted the last one, then those that steer, each in order; follow-ups
+ * only when the model would otherwise end (conformance S3-112).
+ */
+function nextInputs({ steps, unread }: Conversation): MessageRecord[] {
+  const last = steps.at(-1)
+  // Before the first step, the goal comes before all other messages.
+  const opening = last === undefined ? unread.slice(0, 1) : []
+  const rest = unread.slice(opening.length)
+  const urgent = [
+    ...opening,
+    ...rest.filter((message) => message.delivery === 'abort'),
+    ...rest.filter((message) => message.delivery !== 'abort' && message.delivery !== 'followup'),
+  ]
+  return urgent.length > 0 || last === undefined || !isAnswer(last) ? urgent : unread
+}
+
+function exhausted(maxIterations: number): Failure {
+  return new Failure('Maximum iterations reached', {
+    code: 'MAX_ITERATIONS',
+    retry: false,
+    details: {
+      maxIterations,
+      help: '`retry` starts a new attempt with as many steps; `maxIterations` allows more.',
+    },
+  })
+}
+
+/** `request`: what the model is asked for instead. */
+type AnswerVerdict = { fits: true; result: unknown } | { fits: false; request: string }
+
+/** Parses the last message of the model as the result of the task: its text, or the JSON that a schema requires. */
+function judgeAnswer(content: string, schema: ZodType | undefined): AnswerVerdict {
+  if (schema === undefined) return { fits: true, result: content }
+  const candidates = [content, /```(?:json)?\s*\n([\s\S]*?)\n?```/.exec(content)?.[1]]
+  let problem = 'it is not JSON'
+  for (const text of candidates) {
+    const value = text === undefined ? undefined : readJson(text)
+    if (value === undefined) continue
+    const parsed = safeParse(schema, value.json)
+    // The run checks and parses the result again at its end.
+    if (parsed.success) return { fits: true, result: value.json }
+    problem = issueText(issuesIn(parsed.error))
+  }
+  return {
+    fits: false,
+    request: `Your answer cannot be used: ${sentenceOf(problem)} Answer again with nothing but JSON that matches the schema.`,
+  }
+}
+
+function readJson(text: string): { json: unknown } | undefined {
+  try {
+    return { json: parseJson(text) }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,225 @@
+// One step of the model: called with the whole conversation, streamed live, stored once, as a whole. A step that breaks
+// off leaves only the event `model.failed`, and is retried as the policy allows.
+import { z } from 'zod'
+import type { AgentRun } from '../../actors/agent-run.ts'
+import type { Caller } from '../../bus/caller.ts'
+import { defined } from '../../core/defined.ts'
+import { ErrandError, Failure } from '../../core/errors.ts'
+import { rest as waitFor } from '../../core/signals.ts'
+import { storableText } from '../../core/storable-text.ts'
+import { toStoredError } from '../../core/stored-error.ts'
+import { identOf } from '../../entities/call.ts'
+import { chatTurn, toChatMessage } from '../../entities/chat-message.ts'
+import type { Conversation } from '../../entities/conversation.ts'
+import type { ExecutorTask, Run } from '../../entities/executor.ts'
+import type { MessageRecord, ToolCall } from '../../entities/message.ts'
+import type { ParsedAgentOptions } from '../../entities/options.ts'
+import type { RetryPolicy } from '../../entities/task-fields.ts'
+import { resolveRetry, retryDelay } from '../../machines/family.ts'
+import { retryableModelCodes } from '../models/model-error.ts'
+import { addChunk, type ModelAnswer, type ModelMessage, type ModelStepInput, readChunk } from '../models/step-schema.ts'
+import { paramsOf } from './call-arguments.ts'
+import { promptCut, withShorterResults } from './prompt-size.ts'
+import type { Offer, Toolbox } from './toolbox.ts'
+
+export interface StepRequest {
+  task: ExecutorTask
+  run: Run
+  agentRun: AgentRun
+  options: ParsedAgentOptions
+  tools: Toolbox
+  conversation: Conversation
+  inputs: readonly MessageRecord[]
+}
+
+/** Defaults for what the engine and the agent leave open. */
+const defaultRetry: Partial<RetryPolicy> = {
+  maxAttempts: 3,
+  backoffMs: 500,
+  backoff: 'exponential',
+  maxBackoffMs: 30_000,
+  jitter: 0.5,
+  on: [...retryableModelCodes],
+}
+
+/** A shorter delay is waited out within the run; for a longer one the run gives its slot back. */
+const maxHeldRestMs = 2_000
+
+/** One step of the model, after as many tries as the policy allows. */
+export async function takeStep(request: StepRequest): Promise<void> {
+  const offer = request.tools.offer()
+  let input = inputOf(request, offer)
+  const { run, agentRun, options, conversation } = request
+  const given = { ...defaultRetry, ...agentRun.defaults.modelRetry, ...options.modelRetry } as Partial<RetryPolicy>
+  const policy = resolveRetry(given)
+  const rest = `model:${run.attempt}:${conversation.steps.length + 1}`
+  let isShortened = false
+  for (let tried = 1 + triesBefore(conversation, rest); ; tried++) {
+    const step = input
+    const failed = await agentRun.hold(() => tryStep(request, offer, step))
+    if (failed === undefined) return
+    // Paused, canceled or timed out: no failure of the model.
+    run.signal.throwIfAborted()
+    const failure = withoutPartial(failureOf(failed.error))
+    const { code, retryAfterMs } = failure
+    const shorter = code === 'context_overflow' && !isShortened ? withShorterResults(input) : undefined
+    if (shorter !== undefined) {
+      isShortened = true
+      input = shorter
+      await agentRun.modelFailed({ try: tried, error: toStoredError(failure), againInMs: 0 })
+      continue
+    }
+    const delay = retryDelay(policy, { attempt: tried, code, final: !failure.retry, retryAfterMs }, agentRun.chance())
+    await agentRun.modelFailed({ try: tried, error: toStoredError(failure), againInMs: delay ?? null })
+    if (delay === undefined) throw failure
+    if (delay > maxHeldRestMs) await run.sleep(delay, { key: `${rest}:${tried}` })
+    else {
+      await waitFor(agentRun.clock, delay, run.signal)
+      run.signal.throwIfAborted()
+    }
+  }
+}
+
+/** Stores the model's answer; returns the error of the model if there is none. @throws when the answer cannot be stored */
+async function tryStep(
+  request: StepRequest,
+  offer: Offer,
+  input: ModelStepInput,
+): Promise<{ error: unknown } | undefined> {
+  // Of the message with the answer, and of its streamed pieces. A failed try had another.
+  const messageId = request.agentRun.nextId('msg')
+  let answer: ModelAnswer
+  try {
+    answer = await streamStep(request, input, messageId)
+  } catch (error) {
+    return { error }
+  }
+  await store(request, offer, messageId, answer)
+  const cut = answer.finish === null ? undefined : promptCut(input, answer.finish.usage)
+  if (cut !== undefined) await request.agentRun.promptCut(cut)
+  return undefined
+}
+
+/** Number of tries before the last delay of this step in an earlier run; 0 without one. */
+function triesBefore({ rests }: Conversation, key: string): number {
+  const start = `${identOf(key, null)}:`
+  const tries = rests.filter((ident) => ident.startsWith(start)).map((ident) => Number(ident.slice(start.length)))
+  return tries.reduce((highest, each) => Math.max(highest, each), 0)
+}
+
+function inputOf({ agentRun, options, conversation, inputs }: StepRequest, offer: Offer): ModelStepInput {
+  const format = options.result === undefined ? undefined : z.toJSONSchema(options.result, { io: 'input' })
+  const notes =
+    format === undefined
+      ? []
+      : [`End with an answer that is nothing but JSON and fits this JSON Schema: ${JSON.stringify(format)}`]
+  return {
+    messages: contextOf(conversation, inputs, notes),
+    tools: offer.definitions,
+    ...defined({
+      modelId: agentRun.modelId,
+      responseFormat: format && { type: 'json' as const, schema: format as Record<string, unknown> },
+      settings: options.settings,
+    }),
+  }
+}
+
+/**
+ * The conversation as the model reads it: instructions, then for each step its inputs, its text and the results of its
+ * calls. Results are in the order of the calls, whichever finished first (conformance S1-048). `inputs` are the
+ * messages that the model has not seen yet.
+ */
+function contextOf(
+  conversation: Conversation,
+  inputs: readonly MessageRecord[],
+  notes: readonly string[],
+): ModelMessage[] {
+  const instructions = [...conversation.system.map(({ content }) => content), ...notes].join('\n\n')
+  return [
+    ...(instructions === '' ? [] : [{ role: 'system' as const, content: instructions }]),
+    ...conversation.steps.flatMap(chatTurn),
+    ...inputs.map(toChatMessage),
+  ]
+}
+
+/** Tokens are streamed as they arrive; only the whole answer is returned. */
+async function streamStep(
+  { agentRun, run }: StepRequest,
+  input: ModelStepInput,
+  messageId: string,
+): Promise<ModelAnswer> {
+  const { abilities: _lists, ...known } = agentRun.caller
+  // The agent itself calls the model: the lists of what the model may call do not apply.
+  const caller: Caller = { ...known, surface: 'agent' }
+  const answer: ModelAnswer = { content: '', toolCalls: [], finish: null }
+  for await (const given of agentRun.bus.stream('model:llm', input, { caller, signal: run.signal })) {
+    const chunk = readChunk(given)
+    addChunk(answer, chunk)
+    if (chunk.content) agentRun.live(chunk.content, messageId)
+  }
+  run.signal.throwIfAborted()
+  return answer
+}
+
+async function store(request: StepRequest, offer: Offer, id: string, answer: ModelAnswer): Promise<void> {
+  const { run, agentRun, tools, conversation, inputs } = request
+  const calls = answer.toolCalls.map(
+    (call, index): ToolCall => ({
+      // A result is returned under the id of its call, so each call needs one.
+      id: storableText(call.id) || `call_${conversation.steps.length + 1}_${index + 1}`,
+      tool: storableText(call.function.name),
+      ability: offer.abilityOf(storableText(call.function.name)),
+      arguments: storableText(call.function.arguments),
+    }),
+  )
+  await agentRun.append({
+    id,
+    role: 'assistant',
+    content: storableText(answer.content),
+    step: {
+      modelId: answer.finish?.modelId ?? agentRun.modelId ?? '',
+      finishReason: answer.finish?.reason ?? 'unknown',
+      usage: answer.finish?.usage ?? { inputTokens: null, outputTokens: null, totalTokens: null },
+      calls,
+      ...defined({ parts: answer.parts }),
+      inputs: inputs.map((message) => message.id),
+      attempt: run.attempt,
+      pending: calls.map((call) => pendingOf(call, tools, agentRun)),
+    },
+  })
+}
+
+function pendingOf(call: ToolCall, tools: Toolbox, agentRun: AgentRun) {
+  const tool = tools.tool(call.ability)
+  const ability = tool.kind === 'ability' ? tool.ability : undefined
+  // A call that only waits has no effects, so it can be repeated.
+  const onInterrupt = tool.kind === 'ability' ? (ability?.onInterrupt ?? agentRun.onInterrupt) : 'rerun'
+  return { name: call.ability, params: paramsOf(call.arguments), onInterrupt }
+}
+
+/** A chain of causes may be circular. */
+const maxCauses = 20
+
+/** The model's own failure, unwrapped from the errors of the bus. */
+function failureOf(error: unknown): Failure {
+  for (let inner = error, above = 0; inner instanceof Error && above < maxCauses; inner = inner.cause, above++) {
+    if (inner instanceof Failure) return inner
+  }
+  const { code, message, details } = toStoredError(error)
+  const own = (details as { error?: { code?: string } } | undefined)?.error?.code
+  const isOurs = ErrandError.isInstance(error) && code !== 'EXECUTION_ERROR'
+  return new Failure(message, { code: own ?? code, retry: !isOurs, cause: error })
+}
+
+/** The partial answer of the model must not be stored. */
+function withoutPartial(failure: Failure): Failure {
+  const { message, code, retry, retryAfterMs, details } = failure
+  const { partial: _partial, ...kept } = (details ?? {}) as Record<string, unknown>
+  return new Failure(message, {
+    code,
+    retry,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(Object.keys(kept).length === 0 ? {} : { details: kept }),
+    cause: failure,
+  })
+}

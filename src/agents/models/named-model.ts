@@ -1,0 +1,106 @@
+// Finds a model by a name like `openai:gpt-5-mini`: that of a server with the chat completions protocol. Addresses and keys come from
+// the environment, and no message contains a key.
+import { ErrandError, nearestName } from '../../core/errors.ts'
+import { loadOptional } from '../../core/optional-package.ts'
+import { fetchStream } from './fetch-stream.ts'
+import { addressVariableOf, type Environment, keyVariableOf, knownServers, withoutKey } from './known-providers.ts'
+import { type LanguageModelLike, requireLanguageModel } from './language-model.ts'
+import { type LoadPackage, packagedModel, packageOf } from './provider-package.ts'
+
+const packageName = '@ai-sdk/openai-compatible'
+
+/** Known providers whose models need their package. */
+const packageProviders = ['anthropic', 'google', 'azure', 'bedrock']
+
+/** The used part of the provider's package. */
+type ProviderPackage = Pick<typeof import('@ai-sdk/openai-compatible'), 'createOpenAICompatible'>
+
+export interface NamedModelOptions {
+  /** Loads the package for servers with the chat completions protocol. Default: imports the installed one. */
+  loadProvider?: () => Promise<ProviderPackage>
+  /** Loads the package of a provider, `@ai-sdk/NAME`. Default: imports the installed one. */
+  loadPackage?: LoadPackage | undefined
+  /** Other forms that the caller accepts, for the message about an invalid text. */
+  otherForms?: string
+}
+
+/**
+ * Returns the model `name` of `provider:name`. With `<PROVIDER>_BASE_URL` it is that of a server with the chat completions protocol. Else it is
+ * that of the package `@ai-sdk/PROVIDER`, if that is installed (openai, anthropic, google, mistral, deepseek, xai, azure, bedrock and others), or of
+ * a known server (openai, groq, mistral, together, deepseek, openrouter, xai, ollama, lmstudio). The key is `<PROVIDER>_API_KEY`, optional for a
+ * server on this machine.
+ *
+ * @throws ErrandError INVALID_INPUT for a text of another form, or an invalid address; NO_MODEL { variable } when the address or the key
+ *   is missing; NOT_OFFERED { package } when the provider's package is needed and not installed.
+ */
+export async function namedModel(
+  text: string,
+  env: Environment,
+  { loadProvider = importProvider, loadPackage, otherForms = '' }: NamedModelOptions = {},
+): Promise<LanguageModelLike> {
+  const [, provider, name] = /^([A-Za-z][A-Za-z0-9_-]*):(.*\S.*)$/s.exec(text) ?? []
+  if (provider === undefined || name === undefined) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `"${text}" is not a model. Write \`provider:name\`, for example \`openai:gpt-5-mini\` or \`ollama:llama3.2\`${otherForms}.`,
+      { model: text },
+    )
+  }
+  const isAddressed = Boolean(env[addressVariableOf(provider)]?.trim())
+  const packaged = isAddressed ? undefined : await packagedModel(provider, name, env, loadPackage)
+  if (packaged !== undefined) return packaged
+  const server = serverOf(provider, env)
+  const { createOpenAICompatible } = await loadOptional(packageName, 'Asking a model by `provider:name`', loadProvider)
+  const model = createOpenAICompatible({ name: provider, ...server, includeUsage: true, fetch: fetchStream })(name)
+  return requireLanguageModel(model, `The model "${text}"`)
+}
+
+function serverOf(provider: string, env: Environment): { baseURL: string; apiKey?: string } {
+  const baseURL = baseUrlOf(provider, addressVariableOf(provider), env)
+  const variable = keyVariableOf(provider)
+  const apiKey = env[variable]?.trim()
+  if (apiKey) return { baseURL, apiKey }
+  if (isLoopback(new URL(baseURL))) return { baseURL }
+  throw withoutKey(provider, variable)
+}
+
+function baseUrlOf(provider: string, variable: string, env: Environment): string {
+  const written = env[variable]?.trim()
+  if (written) return checkedUrl(written, variable)
+  const known = Object.hasOwn(knownServers, provider) ? knownServers[provider] : undefined
+  if (known !== undefined) return known
+  if (packageProviders.includes(provider)) {
+    const needed = packageOf(provider)
+    throw new ErrandError(
+      'NOT_OFFERED',
+      `Models of "${provider}" need the package ${needed}, which is not installed. Install it with: npm install ${needed}`,
+      { package: needed },
+    )
+  }
+  const names = [...Object.keys(knownServers), ...packageProviders]
+  const nearest = nearestName(provider, names)
+  throw new ErrandError(
+    'NO_MODEL',
+    `The provider "${provider}" is not known: install its package (npm install ${packageOf(provider)}), or set ${variable} to the address of a server with the chat completions protocol, such as http://127.0.0.1:8080/v1.${
+      nearest ? ` Or did you mean "${nearest}"?` : ''
+    } Known providers: ${names.join(', ')}.`,
+    { provider, variable, nearest, known: names },
+  )
+}
+
+/** The message does not contain the address: people put keys into addresses. */
+function checkedUrl(written: string, variable: string): string {
+  const url = URL.canParse(written) ? new URL(written) : undefined
+  if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password) return written
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `${variable} is not a usable address: expected one like https://host/v1, without a user or a password.`,
+    { variable },
+  )
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  return /^((.*\.)?localhost|\[::1\]|127(\.\d+){3})$/.test(hostname)
+}
+
+const importProvider = (): Promise<ProviderPackage> => import('@ai-sdk/openai-compatible')

@@ -1,0 +1,215 @@
+// The parts of a model's stream that are used, v3 and v4 alike. Tools that the provider ran itself, and parts that are not known here, are
+// ignored.
+import { z } from 'zod'
+import { defined } from '../../core/defined.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { maxJsonLength } from '../../core/json.ts'
+import { once } from '../../core/once.ts'
+import { parse } from '../../core/parse.ts'
+import type { LanguageModelLike } from './language-model.ts'
+import { ReportedError, UnfinishedStream } from './model-error.ts'
+import { StepParts } from './step-parts.ts'
+import type { ModelChunk, ModelFinish, ModelUsage, ToolCall } from './step-schema.ts'
+
+/** Later versions report `{ total }`, earlier ones a number. Anything else is unknown. */
+const tokenCount = once(() =>
+  z
+    .union([z.number(), z.object({ total: z.number().nullish() }).transform(({ total }) => total ?? null)])
+    .nullish()
+    .catch(null),
+)
+
+const usageSchema = once(() =>
+  z
+    .object({ inputTokens: tokenCount(), outputTokens: tokenCount(), totalTokens: z.number().nullish().catch(null) })
+    .nullish()
+    .catch(null),
+)
+
+const reasonSchema = once(() =>
+  z.union([z.string(), z.object({ unified: z.string() }).transform(({ unified }) => unified)]),
+)
+
+const metadata = once(() => z.record(z.string(), z.unknown()).nullish())
+
+function blockSchema<const Type extends string>(type: Type) {
+  return z.object({ type: z.literal(type), id: z.string().nullish().catch(null), providerMetadata: metadata() })
+}
+
+function deltaSchema<const Type extends string>(type: Type) {
+  return blockSchema(type).extend({ delta: z.string() })
+}
+
+/** In v3 the bytes, in base64 or not; in v4 an object with them or an address. */
+const fileData = once(() =>
+  z.union([
+    z.string().transform((base64) => ({ base64 })),
+    z.instanceof(Uint8Array).transform((bytes) => ({ base64: Buffer.from(bytes).toString('base64') })),
+    z
+      .object({ type: z.literal('data'), data: z.union([z.string(), z.instanceof(Uint8Array)]) })
+      .transform(({ data }) => ({ base64: typeof data === 'string' ? data : Buffer.from(data).toString('base64') })),
+    z
+      .object({ type: z.literal('url'), url: z.union([z.string(), z.instanceof(URL)]) })
+      .transform(({ url }) => ({ url: String(url) })),
+  ]),
+)
+
+function fileSchema<const Type extends string>(type: Type) {
+  return z.object({ type: z.literal(type), mediaType: z.string(), data: fileData(), providerMetadata: metadata() })
+}
+
+const partSchemas = once(() => ({
+  'text-start': blockSchema('text-start'),
+  'text-delta': deltaSchema('text-delta'),
+  'text-end': blockSchema('text-end'),
+  'reasoning-start': blockSchema('reasoning-start'),
+  'reasoning-delta': deltaSchema('reasoning-delta'),
+  'reasoning-end': blockSchema('reasoning-end'),
+  file: fileSchema('file'),
+  'reasoning-file': fileSchema('reasoning-file'),
+  source: z.object({
+    type: z.literal('source'),
+    sourceType: z.string(),
+    id: z.string(),
+    url: z.string().optional().catch(undefined),
+    title: z.string().optional().catch(undefined),
+    providerMetadata: metadata(),
+  }),
+  custom: z.object({ type: z.literal('custom'), kind: z.string(), providerMetadata: metadata() }),
+  'tool-call': z.object({
+    type: z.literal('tool-call'),
+    toolCallId: z.string().min(1),
+    toolName: z.string().min(1),
+    input: z.string(),
+    providerExecuted: z.boolean().nullish(),
+    providerMetadata: metadata(),
+  }),
+  'response-metadata': z.object({
+    type: z.literal('response-metadata'),
+    modelId: z.string().min(1).nullish().catch(null),
+  }),
+  finish: z.object({ type: z.literal('finish'), finishReason: reasonSchema(), usage: usageSchema() }),
+  error: z.object({ type: z.literal('error'), error: z.unknown() }),
+}))
+
+type Part = {
+  [Type in keyof ReturnType<typeof partSchemas>]: z.output<ReturnType<typeof partSchemas>[Type]>
+}[keyof ReturnType<typeof partSchemas>]
+
+/**
+ * The chunks of one step. Ends after `{ finish }`.
+ * @throws ReportedError for an error in the stream, UnfinishedStream when it ends too early.
+ */
+export async function* toChunks(
+  parts: AsyncIterable<unknown>,
+  model: LanguageModelLike,
+): AsyncGenerator<ModelChunk, void, undefined> {
+  let { modelId } = model
+  let characters = 0
+  const answer = new StepParts()
+  for await (const raw of parts) {
+    const part = readPart(raw)
+    if (part === undefined) continue
+    if (part.type === 'error') throw new ReportedError(part.error)
+    if (part.type === 'response-metadata') modelId = part.modelId ?? modelId
+    else if (part.type === 'finish') {
+      const finish = toFinish(part, modelId)
+      const parts = answer.all()
+      if (parts !== undefined) yield { parts }
+      yield { finish }
+      return
+    } else {
+      characters += lengthOf(part)
+      if (characters > maxJsonLength) throw tooLong()
+      collect(part, answer)
+      const chunk = toChunk(part)
+      if (chunk) yield chunk
+    }
+  }
+  throw new UnfinishedStream('the stream ended without a finish reason, so the answer may be incomplete')
+}
+
+function readPart(raw: unknown): Part | undefined {
+  const type = typeof raw === 'object' && raw !== null ? (raw as { type?: unknown }).type : undefined
+  if (typeof type !== 'string' || !Object.hasOwn(partSchemas(), type)) return undefined
+  return parse<Part>(
+    partSchemas()[type as keyof ReturnType<typeof partSchemas>],
+    raw,
+    `The model's stream part "${type}"`,
+  )
+}
+
+/** A part that belongs to the answer. */
+type ContentPart = Exclude<Part, { type: 'response-metadata' | 'finish' | 'error' }>
+
+function lengthOf(part: ContentPart): number {
+  const said = part.providerMetadata == null ? 0 : JSON.stringify(part.providerMetadata).length
+  if ('delta' in part) return said + part.delta.length
+  if (part.type === 'tool-call') return said + part.input.length
+  return said + ('data' in part && 'base64' in part.data ? part.data.base64.length : 0)
+}
+
+function collect(part: ContentPart, answer: StepParts): void {
+  const said = part.providerMetadata ?? undefined
+  switch (part.type) {
+    case 'tool-call':
+      if (!part.providerExecuted) answer.addCall(said)
+      return
+    case 'file':
+    case 'reasoning-file':
+      answer.add({ type: part.type, mediaType: part.mediaType, ...part.data }, said)
+      return
+    case 'source':
+      answer.add(
+        { ...defined({ url: part.url, title: part.title }), type: 'source', sourceType: part.sourceType, id: part.id },
+        said,
+      )
+      return
+    case 'custom':
+      answer.add({ type: 'custom', kind: part.kind }, said)
+      return
+    default: {
+      const kind = part.type.startsWith('text') ? 'text' : 'reasoning'
+      const piece = { id: part.id ?? undefined, kind, metadata: said } as const
+      if (part.type === 'text-end' || part.type === 'reasoning-end') answer.endBlock(piece)
+      else answer.addPiece({ ...piece, delta: 'delta' in part ? part.delta : '' })
+    }
+  }
+}
+
+/** What is shown while the answer comes. */
+function toChunk(part: ContentPart): ModelChunk | undefined {
+  if (part.type === 'tool-call') return part.providerExecuted ? undefined : { toolCalls: [toToolCall(part)] }
+  if (!('delta' in part) || part.delta === '') return undefined
+  return part.type === 'text-delta' ? { content: part.delta } : { reasoning: part.delta }
+}
+
+/** Some models call a tool without arguments with an empty text: that becomes `{}`. */
+function toToolCall({ toolCallId, toolName, input }: Extract<Part, { type: 'tool-call' }>): ToolCall {
+  return {
+    id: toolCallId,
+    type: 'function',
+    function: { name: toolName, arguments: input.trim() === '' ? '{}' : input },
+  }
+}
+
+function toFinish({ finishReason, usage }: Extract<Part, { type: 'finish' }>, modelId: string): ModelFinish {
+  if (finishReason === 'interrupted') throw new UnfinishedStream('the stream ended before the answer was complete')
+  if (finishReason === 'error') throw new ReportedError({ message: 'the answer ended with the finish reason "error"' })
+  return { reason: finishReason === 'unknown' ? 'other' : finishReason, usage: toUsage(usage), modelId }
+}
+
+function toUsage(usage: z.output<ReturnType<typeof usageSchema>>): ModelUsage {
+  const inputTokens = usage?.inputTokens ?? null
+  const outputTokens = usage?.outputTokens ?? null
+  const sum = inputTokens === null || outputTokens === null ? null : inputTokens + outputTokens
+  return { inputTokens, outputTokens, totalTokens: usage?.totalTokens ?? sum }
+}
+
+function tooLong(): ErrandError {
+  return new ErrandError(
+    'LIMIT_EXCEEDED',
+    `the answer exceeds ${maxJsonLength} characters, the maximum of one step. Set \`maxOutputTokens\``,
+    { limit: maxJsonLength },
+  )
+}

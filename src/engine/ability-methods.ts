@@ -1,0 +1,70 @@
+// Abilities as methods of the engine, so that a program need not call the bus by id. Input, output and errors are documented with
+// each ability.
+import type { AbilityTypes } from '../bus/ability-types.ts'
+import type { Bus } from '../bus/bus.ts'
+import type { Caller } from '../bus/caller.ts'
+
+/** The abilities that are methods, by module. */
+const methods = {
+  agent: ['join', 'complete', 'timeline'],
+  objective: ['add', 'update', 'log'],
+  task: ['context', 'complete', 'teams', 'types'],
+  mem: [
+    'observe',
+    'observations',
+    'remember',
+    'facts',
+    'retrieve',
+    'consolidate',
+    'merge',
+    'branches',
+    'history',
+    'why',
+    'save',
+    'archive',
+  ],
+} as const
+
+type Modules = typeof methods
+
+type Input<Id> = Id extends keyof AbilityTypes ? AbilityTypes[Id]['input'] : never
+type Output<Id> = Id extends keyof AbilityTypes ? AbilityTypes[Id]['output'] : never
+type Given<I> = Record<never, never> extends I ? [input?: I] : [input: I]
+
+type MethodsOf<M extends keyof Modules> = {
+  readonly [N in Modules[M][number]]: (...given: Given<Input<`${M}:${N}`>>) => Promise<Output<`${M}:${N}`>>
+}
+
+/** The output depends on the requested format: the whole context, or a text alone. */
+interface ContextMethod {
+  (input: Input<'task:context'> & { format: 'text' }): Promise<{ text: string }>
+  (
+    input: Input<'task:context'> & { format?: 'json' | undefined },
+  ): Promise<Required<Omit<Output<'task:context'>, 'text'>>>
+  (input: Input<'task:context'>): Promise<Output<'task:context'>>
+}
+
+/** `engine.agent.join(input)` is `engine.bus.call('agent:join', input)`, with the same checks, types and errors. */
+export interface AbilityMethods {
+  /** Agents of a team's task. */
+  readonly agent: MethodsOf<'agent'>
+  /** Objectives of a team's task. */
+  readonly objective: MethodsOf<'objective'>
+  /** The task of a team. `engine.complete` only completes a task; `engine.task.complete` also consolidates the memory of its team. */
+  readonly task: Omit<MethodsOf<'task'>, 'context'> & { readonly context: ContextMethod }
+  /** Memory. Every call throws NOT_FOUND when the engine was opened with `memory: false`. */
+  readonly mem: MethodsOf<'mem'>
+}
+
+export function abilityMethods(bus: Bus, caller: Caller): AbilityMethods {
+  return Object.fromEntries(
+    Object.entries(methods).map(([module, names]) => [
+      module,
+      Object.freeze(
+        Object.fromEntries(
+          names.map((name) => [name, (input: unknown = {}) => bus.call(`${module}:${name}`, input, { caller })]),
+        ),
+      ),
+    ]),
+  ) as unknown as AbilityMethods
+}

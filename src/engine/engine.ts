@@ -1,0 +1,288 @@
+// The composition root: parses the options, opens the ledger, and connects the parts of the engine.
+
+import { followPages } from '../actors/event-stream.ts'
+import { followFeed } from '../actors/follower.ts'
+import { Lifecycle } from '../actors/lifecycle.ts'
+import { createAgents } from '../agents/loop/agents.ts'
+import { requireEmbeddingModel } from '../agents/models/embedding-model.ts'
+import { offerMirrorHost } from '../board/mirror/mirror-host.ts'
+import { type Ability, type AbilityDefinition, defineAbility, isAbility, renamedAbility } from '../bus/ability.ts'
+import { type Bus, createBus, registerBeforeUse } from '../bus/bus.ts'
+import type { Caller } from '../bus/caller.ts'
+import { forwardAbilities } from '../bus/forward.ts'
+import { reclaimCalls } from '../commands/reclaim-calls.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { ErrandError } from '../core/errors.ts'
+import { createRandomIds, type Ids } from '../core/ids.ts'
+import { parse } from '../core/parse.ts'
+import { redactionBy } from '../core/redact.ts'
+import { requireRuntime } from '../core/runtime.ts'
+import { type DeclaredExecutors, type ExecutorMap, isExecutor } from '../entities/executor.ts'
+import { engineOptionsSchema } from '../entities/options.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { Ledger, Op, Reads } from '../ledger/ledger.ts'
+import { openLedger } from '../ledger/open-ledger.ts'
+import type { MemoryHost } from '../memory/memory-host.ts'
+import { memorySettings } from '../memory/memory-settings.ts'
+import { closeCompleted, completeWorker } from '../memory/team/settled-worker.ts'
+import type { AbilityHost } from '../operations/ability-host.ts'
+import { createDrafter } from '../operations/drafts/draft.ts'
+import { requireExecutors } from '../operations/drafts/known-executors.ts'
+import { requireWithin } from '../operations/steps/conditions.ts'
+import { viewOf } from '../operations/steps/views.ts'
+import { PlansRoot } from '../plans/plans-root.ts'
+import type { Engine, EngineOptions } from './engine-api.ts'
+import { hasUserAbility, registerAbilities } from './register-abilities.ts'
+import { TaskEngine } from './task-engine.ts'
+
+/** The bus of a vocabulary, on which the runs of an engine call abilities in place of the engine's own bus. */
+export interface RunBus {
+  bus: Bus
+  /** The vocabulary's own abilities. On the engine's bus, where surfaces call them, their ids begin with the `module`. */
+  abilities(host: AbilityHost): readonly Ability[]
+  module: string
+  /** The form in which abilities of memory receive a task. */
+  readTask(tx: Reads, task: TaskRecord): Op<object>
+  /** Gets the function that removes all abilities, when the engine could not be opened. Default: they are removed. */
+  onFailed?(unregister: () => void): void
+}
+
+/**
+ * `createEngine`, for vocabularies too. The abilities are on the bus as soon as this function has been called, and answer once the engine is
+ * open. With a `runBus` the engine's own bus (`engine.bus`) has the engine's abilities and those of
+ * the run bus, those of the vocabulary under ids of their own; the run bus has the models and the vocabulary's abilities. Both buses check
+ * callers with the same guard.
+ */
+export async function openEngine<const E extends ExecutorMap = DeclaredExecutors>(
+  options: EngineOptions<E>,
+  runs?: RunBus,
+): Promise<Engine<E>> {
+  requireRuntime()
+  const given = parse(engineOptionsSchema, options, 'createEngine')
+  const abilities = (given.abilities as Array<Ability | AbilityDefinition>).map(
+    (each): Ability => (isAbility(each) ? each : defineAbility(each as Parameters<typeof defineAbility>[0])),
+  )
+  const parsed = { ...given, executors: { ...executorsOf(abilities), ...given.executors } }
+  const ownClock = (parsed.clock as Clock | undefined) ?? systemClock
+  let now = (): number => ownClock.now()
+  // Engines of several hosts share the time of their ledger.
+  const clock: Clock = {
+    now: () => now(),
+    setTimeout: (fn, timeoutMs) => ownClock.setTimeout(fn, timeoutMs),
+    clearTimeout: (id) => ownClock.clearTimeout(id),
+  }
+  const ids = (parsed.ids as Ids | undefined) ?? createRandomIds()
+  const bus = (parsed.bus as Bus | undefined) ?? createBus({ clock })
+  const runBus = runs?.bus ?? bus
+  const isShared = parsed.bus !== undefined || runs !== undefined || abilities.length > 0
+  const memory = memorySettings(parsed.memory)
+  const embeddingModel = parsed.embeddingModel === undefined ? null : requireEmbeddingModel(parsed.embeddingModel)
+  const plansRoot = parsed.plans === undefined ? null : new PlansRoot(parsed.plans.root)
+  /** Whether the abilities of the engine are on its bus: before that no program can have registered a model there. */
+  let isRegistered = false
+  /** Asks the bus only once something is registered: the question alone would make all the abilities of the engine. */
+  const isUsers = (abilityId: string): boolean => (isRegistered || isShared) && hasUserAbility(runBus, abilityId)
+  const agents = createAgents(parsed, () => isUsers('model:llm'))
+  const { executors } = agents
+  requireExecutors(Object.keys(parsed.limits), [...executors.keys()], 'limits')
+  const redaction = redactionBy(parsed.redact)
+  const drafter = createDrafter(parsed, executors, ids, redaction)
+
+  const opened = Promise.withResolvers<{ engine: TaskEngine; life: Lifecycle; host: AbilityHost }>()
+  opened.promise.catch(() => {})
+  let life: Lifecycle | undefined
+  const host: AbilityHost = {
+    models: agents.models,
+    memory,
+    embeddingModel,
+    modelIdleTimeoutMs: parsed.modelIdleTimeoutMs,
+    plansRoot,
+    engineFor: async (caller: Caller) => {
+      const { engine } = await opened.promise
+      return TaskEngine.within(engine, caller) as unknown as Engine
+    },
+    step: async (step) => (await opened.promise).host.step(step),
+    create: async (step, trees) => (await opened.promise).host.create(step, trees),
+    views: async (records) => (await opened.promise).host.views(records),
+    view: async (taskId) => (await opened.promise).host.view(taskId),
+    read: async (query) => (await opened.promise).host.read(query),
+    stepContext: async () => (await opened.promise).life.stepContext(),
+    clock,
+    redaction,
+    executors: () => [...executors.keys()].filter((name) => agents.canRun(name) !== 'none').sort(),
+    inputOf: (name) => {
+      const executor = executors.get(name)
+      return isExecutor(executor) ? executor.input : undefined
+    },
+    moved: async (signal) => {
+      const { life } = await opened.promise
+      life.requireOpen()
+      await life.feed.moved(signal)
+    },
+    admitted: async () => (await opened.promise).life.supervisor.looked(),
+    async *pages(options) {
+      const { life } = await opened.promise
+      life.requireOpen()
+      yield* followPages(life.ledger, life.feed, { ...options, follow: true })
+    },
+    wake: async () => (await opened.promise).life.feed.changed(),
+    nextId: (prefix) => ids.next(prefix),
+    whileClosing: () => opened.promise.then(whileClosing),
+    embed: (texts) => embedOnBus(bus, texts),
+    report: (error, context) => void opened.promise.then(({ life }) => life.report(error, context)).catch(() => {}),
+    drafter,
+    isWorking: () => life?.supervisor.isWorking ?? false,
+    canRun: agents.canRun,
+    offeredModels: agents.offeredModels,
+    offersModel: agents.offersModel,
+  }
+  // A model may be registered later: tasks that wait for one are admitted then.
+  const modelRegistered = (): void => {
+    agents.addDefaultAgent()
+    void opened.promise.then(({ life }) => life.supervisor.wake()).catch(() => {})
+  }
+  agents.models.onRegister(modelRegistered)
+  const register = (): (() => void) => {
+    const unregisterAll = registerOnBuses(bus, host, abilities, runs)
+    isRegistered = true
+    const stopListening = runBus.onRegister(({ id }) => {
+      if (id === 'model:llm') modelRegistered()
+    })
+    return () => {
+      stopListening()
+      unregisterAll()
+    }
+  }
+  const unregister = isShared ? register() : registerBeforeUse(bus, register)
+
+  const ownsLedger = typeof parsed.ledger === 'string'
+  /** A host for work that must still be done while the engine closes and accepts no new operations. */
+  const whileClosing = (): MemoryHost => {
+    const working = life as Lifecycle
+    return {
+      ...host,
+      step: (step) => working.withRetry(step),
+      read: (query) => working.ledger.read(query),
+      stepContext: async () => working.stepContext(),
+    }
+  }
+  try {
+    const plain = ownsLedger ? await openLedger(parsed.ledger as string) : (parsed.ledger as Ledger)
+    const ledger = redaction.isOn
+      ? (await import('../ledger/redacting-ledger.ts')).redactingLedger(plain, redaction)
+      : plain
+    now = ledger.now ?? now
+    life = new Lifecycle({
+      ledger,
+      ownsLedger,
+      clock,
+      ids,
+      executors,
+      bus: runBus,
+      modelFor: agents.modelFor,
+      offeredModels: agents.offeredModels,
+      canRun: agents.canRun,
+      options: parsed,
+      redaction,
+      treeLimits: drafter.treeLimits,
+      draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
+      reclaim: reclaimCalls,
+      readTask: runs?.readTask ?? ((tx, { id }) => viewOf(tx, id)),
+      memoryAccepts: (id) => isUsers(id) || (memory.archive && runBus.has(id)),
+      teamWork: {
+        completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
+        closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),
+      },
+      closed: unregister,
+    })
+    const workingHost = openHost(host, life)
+    const engine = new TaskEngine(life, workingHost, bus)
+    const { feed } = life
+    offerMirrorHost(engine, {
+      ...host,
+      clock,
+      ledgerName: ledger.name,
+      follow: (after, signal) => followFeed(feed, after, 'follow the board').pages(signal),
+      register: (id) => ledger.register(id),
+      isAlive: (id) => ledger.isAlive(id),
+      unregister: (id) => ledger.unregister(id),
+      report: life.report,
+    })
+    await life.open()
+    opened.resolve({ engine, life, host: workingHost })
+    if (parsed.work) await life.work()
+    return engine as unknown as Engine<E>
+  } catch (error) {
+    opened.reject(error)
+    if (runs?.onFailed === undefined) unregister()
+    else runs.onFailed(unregister)
+    await life?.close()
+    throw unwritable(error)
+  }
+}
+
+/** The host of an open engine. */
+function openHost(host: AbilityHost, life: Lifecycle): AbilityHost {
+  return {
+    ...host,
+    step: (step) => life.step(step),
+    create: (step, trees) => life.create(step, trees),
+    read: (query) => life.read(query),
+    view: (taskId) => life.ledger.read((tx) => viewOf(tx, taskId)),
+    views: (records) => life.views(records),
+  }
+}
+
+/** An engine that cannot write its row has not started, so it does not matter whether that write was stored. */
+function unwritable(error: unknown): unknown {
+  if (!ErrandError.isInstance(error) || !['OUTCOME_UNKNOWN', 'LEDGER_WRITE_FAILED'].includes(error.code)) return error
+  const reason = error.cause instanceof Error ? error.cause.message : error.message
+  return new ErrandError(
+    'LEDGER_UNAVAILABLE',
+    `The engine cannot start, because the ledger cannot be written: ${reason}. Check the disk and its free space, then try again.`,
+    {},
+    error,
+  )
+}
+
+/** The executors that come with abilities. */
+function executorsOf(abilities: readonly Ability[]): ExecutorMap {
+  return Object.assign({}, ...abilities.map(({ executors }) => executors)) as ExecutorMap
+}
+
+/**
+ * Registers the abilities of the engine, of its options and of its vocabulary, and the guard that decides which caller may access
+ * which task. Returns a function that removes them all.
+ */
+function registerOnBuses(bus: Bus, host: AbilityHost, given: readonly Ability[], runs: RunBus | undefined): () => void {
+  const runBus = runs?.bus ?? bus
+  const vocabulary = runs?.abilities(host) ?? []
+  const removals: Array<() => void> = []
+  const removeAll = (): void => {
+    for (const remove of removals.splice(0)) remove()
+  }
+  try {
+    for (const ability of [...given, ...vocabulary]) removals.push(runBus.register(ability))
+    removals.push(registerAbilities(bus, host, runBus))
+    for (const ability of vocabulary)
+      removals.push(bus.register(renamedAbility(ability, `${runs?.module}:${ability.id}`)))
+    if (runBus !== bus) removals.push(forwardAbilities(runBus, bus, new Set(vocabulary)))
+    for (const each of new Set([bus, runBus])) {
+      removals.push(each.useGuard(({ taskId }, named) => host.read((tx) => requireWithin(tx, taskId as string, named))))
+    }
+    return removeAll
+  } catch (error) {
+    removeAll()
+    throw error
+  }
+}
+
+/** Calls `model:embed`, which the engine's embedding model or an ability of the user answers. */
+async function embedOnBus(bus: Bus, texts: readonly string[]): Promise<unknown> {
+  if (bus.has('model:embed')) return bus.call('model:embed', { texts: [...texts] }, { caller: { surface: 'engine' } })
+  throw new ErrandError(
+    'NO_MODEL',
+    "Facts are compared by their embeddings (`memory.similarity: 'embeddings'`), but no ability `model:embed` is registered. Give `createEngine` an `embeddingModel`, or an ability with that id.",
+    { abilityId: 'model:embed' },
+  )
+}

@@ -1,0 +1,382 @@
+// Executors: their definition, the `Run` that they receive, and the options of its methods. `new-task.ts` derives the types of `create` and
+// `spawn` from them.
+import { z } from 'zod'
+import type { Duration } from '../core/duration.ts'
+import { durationSchema } from '../core/duration-schema.ts'
+import { once } from '../core/once.ts'
+import { parse, requireJsonInput, requireSync } from '../core/parse.ts'
+import { zodSchema } from '../core/zod-schema.ts'
+import type { MessageRole } from './message.ts'
+import type { CreatedTasks, Executors, GivenTasks, TypedExecutor } from './new-task.ts'
+import type { Outcome, Task, TaskId } from './task.ts'
+import type { OnInterrupt, RetryOptions, RetryPolicy } from './task-fields.ts'
+import { retryPolicySchema, taskFields } from './task-fields.ts'
+
+declare const resultType: unique symbol
+
+/** The task that an executor receives: `input` is parsed by the executor's schema. */
+export type ExecutorTask<Input = unknown> = Omit<Task, 'input'> & { input: Input }
+
+/** Options of `run.call`. */
+export interface CallOptions {
+  /** Identifies the call in place of its params, for params that change between runs. */
+  key?: string
+  /** What the next run does when a crash interrupts this call. Default: the task's, the executor's, the engine's. */
+  onInterrupt?: OnInterrupt
+  /** Attempts of this call inside one run. Default: one. */
+  retry?: RetryOptions
+  /** Milliseconds after which the call fails with `TIMEOUT`. Default: none. */
+  timeoutMs?: Duration
+  /**
+   * `allow`: a call that is not in the journal is made although completed calls have not been replayed, and the event `task.diverged`
+   * records it. Default: it is held back until they have been replayed, and fails with `CALL_DIVERGED` if they never are.
+   */
+  divergence?: 'allow'
+}
+
+/** Options that were parsed: their durations are milliseconds. */
+export type Parsed<T> = {
+  [K in keyof T]: K extends 'timeoutMs' ? Exclude<T[K], string> : K extends 'retry' ? Partial<RetryPolicy> : T[K]
+}
+
+/** The second argument of the function of a call. */
+export interface CallContext {
+  /** The id of this execution: pass it to external services as the idempotency key. */
+  callId: string
+  /** The same for every repetition of this call, after a crash or in another attempt: use it to create something only once. */
+  identity: string
+  /** Aborts when the run ends or the call times out. */
+  signal: AbortSignal
+  /** Stores details of the call in progress; resolves when they are durable. */
+  note(details: unknown): Promise<void>
+}
+
+/** A JSON Schema, or a zod schema that is converted to one. */
+export type AnswerSchema = z.ZodType | Record<string, unknown>
+
+/** The output of a zod schema; `T` for a question without one. */
+export type AnswerTo<S, T = unknown> = [S] extends [z.ZodType] ? z.output<S> : T
+
+export interface AskOptions {
+  key?: string
+  /** Milliseconds until the default becomes the answer, or the question fails with `TIMEOUT` when there is none. */
+  timeoutMs?: Duration
+  /** The answer after `timeoutMs`, or when `answer` is called without a value. */
+  default?: unknown
+  /**
+   * `person` (default): people and programs may answer; models, their tools, and runs of tasks may not (FORBIDDEN). `anyone`: all may.
+   */
+  for?: 'person' | 'anyone'
+}
+
+/** Options of `run.invoke`. Defaults: the ability's. */
+export type InvokeOptions = CallOptions
+
+export interface WaitOptions {
+  key?: string
+  /** `all` (default) waits for each, `any` for the first. */
+  mode?: 'all' | 'any'
+  /** True: returns outcomes instead of results, and does not throw for a failed task. Default false. */
+  settled?: boolean
+  /** Milliseconds until it fails with `TIMEOUT`. Default: none. */
+  timeoutMs?: Duration
+  /** Only with `settled`: a message that is sent to this task ends the wait too; the outcome of a task that is still open is null. Default false. */
+  untilMessage?: boolean
+}
+
+/** Options of `run.spawn`. */
+export type SpawnOptions = Pick<CallOptions, 'key' | 'divergence'>
+
+/** A task to wait for, or its id. */
+export type AwaitedRef = string | { id: string }
+
+/** The result of an awaited task; its outcome if `Settled`, and null if it may still be open. */
+type WaitedOne<T, Settled, MayBeOpen> =
+  | ([Settled] extends [true] ? Outcome<ResultOfTask<T>> : ResultOfTask<T>)
+  | ([MayBeOpen] extends [false] ? never : null)
+type ResultOfTask<T> = T extends { id: TaskId<infer R> } ? R : T extends TaskId<infer R> ? R : unknown
+
+/** What `run.wait` resolves to: one value for one task, and a list in the same order for a list. */
+export type WaitedFor<T, Settled, Mode, UntilMessage> = T extends readonly unknown[]
+  ? {
+      -readonly [I in keyof T]: WaitedOne<T[I], Settled, [Mode, UntilMessage] extends ['all', false] ? false : true>
+    }
+  : WaitedOne<T, Settled, UntilMessage>
+
+/**
+ * One period of WORKING. Every request is recorded before it acts; a later run of the same task finds it again by kind, name and
+ * params (or `key`), n-th among equals. After the run has ended every method rejects with `RUN_ENDED`.
+ */
+export interface Run {
+  /** Counts from 1 within the task. */
+  readonly number: number
+  readonly attempt: number
+  /** Aborts when the run ends: paused, canceled, timed out, released. */
+  readonly signal: AbortSignal
+
+  /**
+   * A journaled call: recorded before `fn` runs, and again with its result (as JSON) after. A later run receives the recorded
+   * outcome and does not run `fn` again.
+   *
+   * Await it: a call in flight when the executor returns does not keep the task from completing. `onError` then gets a warning with the
+   * names of these calls, as does the event `task.completed` (`inFlight`).
+   */
+  call<R>(
+    name: string,
+    fn: (params: undefined, context: CallContext) => R | Promise<R>,
+    options?: CallOptions,
+  ): Promise<Awaited<R>>
+  call<P, R>(
+    name: string,
+    params: P,
+    fn: (params: P, context: CallContext) => R | Promise<R>,
+    options?: CallOptions,
+  ): Promise<Awaited<R>>
+
+  /**
+   * A call whose function is an ability of the bus, invoked as this task. Options default to the ability's.
+   * @throws ErrandError NOT_FOUND, INVALID_INPUT, FORBIDDEN, EXECUTION_ERROR: recorded like the failure of any call.
+   */
+  invoke<Out = unknown>(
+    ability: string | { readonly id: string; readonly [resultType]?: Out },
+    input?: unknown,
+    options?: InvokeOptions,
+  ): Promise<Out>
+
+  /**
+   * Appends a message to the task's conversation, once for all runs. Tokens are streamed live and stored as one message when they
+   * end; nothing is stored if the run dies before. Resolves to the message's id.
+   */
+  message(
+    role: MessageRole,
+    content: string | AsyncIterable<string> | Iterable<string>,
+    options?: { key?: string },
+  ): Promise<string>
+
+  /** Publishes live output. `store: true` also stores it in the ledger, in batches. */
+  emit(chunk: string, options?: { store?: boolean }): void
+
+  /**
+   * Ends the run until the question is answered (INPUT_REQUIRED), by a person unless `for` allows others; the next run receives the answer
+   * here. With a zod schema it is the schema's output.
+   */
+  ask<T = unknown, S extends AnswerSchema | null | undefined = AnswerSchema | null>(
+    question: string,
+    schema?: S,
+    options?: AskOptions,
+  ): Promise<AnswerTo<S, T>>
+
+  /**
+   * `engine.create` with this task as parent, once for all runs: one task, or a list in one transaction. Results and inputs are typed by
+   * executors that are given as values, and by the names that the program declares in `Executors`.
+   */
+  spawn<const G>(
+    tasks: GivenTasks<DeclaredExecutors, G, object>,
+    options?: SpawnOptions,
+  ): Promise<CreatedTasks<DeclaredExecutors, G>>
+
+  /**
+   * Ends the run until the task has settled, or each of a list (WAITING). The next run receives its result here, or the list of results in
+   * the same order; with `mode: 'any'` the result of a task that is still open is null.
+   */
+  wait<
+    const T extends AwaitedRef | readonly AwaitedRef[],
+    Settled extends boolean = false,
+    Mode extends 'all' | 'any' = 'all',
+    UntilMessage extends boolean = false,
+  >(
+    tasks: T,
+    options?: WaitOptions & { settled?: Settled; mode?: Mode; untilMessage?: UntilMessage },
+  ): Promise<WaitedFor<T, Settled, Mode, UntilMessage>>
+
+  /** Ends the run for `ms` milliseconds, or for a time like `10m` (WAITING); survives restarts. */
+  sleep(ms: Duration, options?: { key?: string }): Promise<void>
+
+  /** Stores the progress of the run, 0 to 1. */
+  progress(fraction: number, note?: string): Promise<void>
+
+  /**
+   * The time in epoch milliseconds. It is recorded before it is returned: a later run, and a new attempt, receives the same value from
+   * its n-th call, or under the same `key`. So it may be part of the params of a call. `uuid` and `random` work alike.
+   */
+  now(options?: { key?: string }): Promise<number>
+
+  /** A random UUID (version 4), recorded like `now`. */
+  uuid(options?: { key?: string }): Promise<string>
+
+  /** A random number from 0 (included) to 1, recorded like `now`. */
+  random(options?: { key?: string }): Promise<number>
+
+  /** The tasks that this one depends on, settled, in the order in which they were added. */
+  dependencies(): Promise<Task[]>
+}
+
+/** A plain function is an executor too; its input may be anything. */
+export type ExecutorFunction<Input = any, Result = unknown> = (
+  task: ExecutorTask<Input>,
+  run: Run,
+) => Result | Promise<Result>
+
+/** The argument of `defineExecutor`. */
+export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z.ZodType = z.ZodType> {
+  /** Parsed at creation (a bad input is refused) and again, with its defaults, when a run starts. */
+  input?: I
+  /** The schema of the value that `run` returns; the task fails with `INVALID_RESULT` when it does not match. */
+  result?: R
+  /** Default for tasks without a retry policy. Default: one attempt. */
+  retry?: RetryOptions
+  /** Maximum duration of a run in milliseconds. Default: none. */
+  timeoutMs?: Duration
+  /** Maximum of its runs that are open in one engine at the same time. Default: the engine's limit. */
+  concurrency?: number
+  /** Default for its calls. Default: the engine's. */
+  onInterrupt?: OnInterrupt
+  /** Default for its calls and children: `allow` makes new ones although recorded ones have not been replayed. Default: they are held back. */
+  divergence?: 'allow'
+  /** Milliseconds without a request of the run before a call that is held back fails with `CALL_DIVERGED`. Default: 10,000. */
+  divergenceWaitMs?: Duration
+  /** It runs its input as a command: models, and clients without the right to run commands, may not use it. Default false. */
+  runsCommands?: boolean
+  /**
+   * The result of its tasks is a person's answer: models may not complete or change such a task, nor let others go on without it. Default
+   * false.
+   */
+  asksPeople?: boolean
+  run: (task: ExecutorTask<z.output<I>>, run: Run) => z.input<R> | Promise<z.input<R>>
+}
+
+/** The traits of an agent that the engine needs before a run. */
+export interface AgentTraits {
+  readonly instructions: string | undefined
+  /** The abilities that its model may call; undefined for those of its task. */
+  readonly abilities: readonly string[] | undefined
+  /** The id of its model, or the model itself; undefined: the engine's. */
+  readonly model: string | object | undefined
+}
+
+/**
+ * Which tasks of an executor an engine can run now: `all`; `named`, only those that name a model, when the agent has none; `none`, when
+ * there is no model at all; `unknown`, when the engine does not have the executor.
+ */
+export type RunnableTasks = 'all' | 'named' | 'none' | 'unknown'
+
+/** An executor as the engine holds it. `In` is the input that `create` accepts, `Out` the type of `result`. */
+export interface Executor<In = any, Out = any> extends TypedExecutor<In, Out> {
+  readonly retry: Partial<RetryPolicy> | undefined
+  readonly timeoutMs: number | undefined
+  readonly concurrency: number | undefined
+  readonly onInterrupt: OnInterrupt | undefined
+  readonly divergence: 'allow' | undefined
+  readonly divergenceWaitMs: number | undefined
+  /** It runs its input as a command. */
+  readonly runsCommands: boolean
+  /** The result of its tasks is a person's answer. */
+  readonly asksPeople: boolean
+  /** Undefined for an executor that is not an agent. */
+  readonly agent: AgentTraits | undefined
+  readonly run: (task: ExecutorTask<any>, run: Run) => unknown
+}
+
+/** A value of `createEngine({ executors })`. */
+export type AnyExecutor = Executor<any, any> | ExecutorFunction<any, any>
+
+/** Executors by name. */
+export type ExecutorMap = Record<string, AnyExecutor>
+
+/** What a program has declared in `Executors`; any executor if it has declared none. */
+export type DeclaredExecutors = [keyof Executors] extends [never]
+  ? ExecutorMap
+  : { [K in keyof Executors]: Executors[K] extends AnyExecutor ? Executors[K] : never }
+
+const executorMarker = Symbol.for('errand.executor')
+
+/** Validates a definition. */
+export const executorOptionsSchema = once(() =>
+  z.strictObject({
+    input: zodSchema.optional(),
+    result: zodSchema.optional(),
+    retry: retryPolicySchema().optional(),
+    timeoutMs: durationSchema({ min: 1 }).optional(),
+    concurrency: z.int().min(1).optional(),
+    onInterrupt: taskFields.onInterrupt.schema.optional(),
+    divergence: z.literal('allow').optional(),
+    divergenceWaitMs: durationSchema({ min: 1 }).optional(),
+    runsCommands: z.boolean().default(false),
+    asksPeople: z.boolean().default(false),
+    run: z.custom<ExecutorFunction>(
+      (value) => typeof value === 'function',
+      'expected a function (task, run) => result',
+    ),
+  }),
+)
+
+/**
+ * Declares an executor whose input and result are checked and typed.
+ *
+ * @example
+ * const greet = defineExecutor({
+ *   input: z.object({ name: z.string() }),
+ *   result: z.object({ text: z.string() }),
+ *   run: (task) => ({ text: `Hello ${task.input.name}` }),
+ * })
+ * @throws ErrandError UNKNOWN_OPTION { option, nearest } for an unknown key, INVALID_INPUT { issues } for an invalid definition.
+ */
+export function defineExecutor<I extends z.ZodType = z.ZodAny, R extends z.ZodType = z.ZodAny>(
+  definition: ExecutorDefinition<I, R>,
+): Executor<z.input<I>, z.output<R>> {
+  const checked = parse(executorOptionsSchema, definition, 'defineExecutor')
+  return makeExecutor({
+    input: requireJsonInput(checked.input, 'The input schema of the executor'),
+    result: requireSync(checked.result, 'The result schema of the executor'),
+    retry: checked.retry as Partial<RetryPolicy> | undefined,
+    timeoutMs: checked.timeoutMs,
+    concurrency: checked.concurrency,
+    onInterrupt: checked.onInterrupt,
+    divergence: checked.divergence,
+    divergenceWaitMs: checked.divergenceWaitMs,
+    runsCommands: checked.runsCommands,
+    asksPeople: checked.asksPeople,
+    agent: undefined,
+    run: checked.run as Executor['run'],
+  })
+}
+
+/** An executor of ours: its definition needs no validation, and its schemas are made when they are first used. */
+export function ownExecutor<I extends z.ZodType, R extends z.ZodType>({
+  input,
+  result,
+  ...traits
+}: {
+  input: () => I
+  result: () => R
+  run(task: ExecutorTask<z.output<I>>, run: Run): unknown
+} & Partial<Pick<Executor, 'onInterrupt' | 'runsCommands' | 'asksPeople'>>): Executor<z.input<I>, z.output<R>> {
+  return makeExecutor({
+    get input() {
+      return input()
+    },
+    get result() {
+      return result()
+    },
+    retry: undefined,
+    timeoutMs: undefined,
+    concurrency: undefined,
+    onInterrupt: undefined,
+    divergence: undefined,
+    divergenceWaitMs: undefined,
+    runsCommands: false,
+    asksPeople: false,
+    agent: undefined,
+    ...traits,
+  })
+}
+
+/** Marks and freezes an executor, so that `isExecutor` recognizes it in every copy of the package. */
+export function makeExecutor<In, Out>(executor: Executor<In, Out>): Executor<In, Out> {
+  return Object.freeze(Object.defineProperty(executor, executorMarker, { value: true }))
+}
+
+/** True for an executor that any copy of the package made. */
+export function isExecutor(value: unknown): value is Executor {
+  return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[executorMarker] === true
+}

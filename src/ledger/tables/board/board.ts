@@ -1,0 +1,116 @@
+// The board tables: lists of tasks under numbers of their own.
+import { defineTable, json, plain, statementsOf } from '../../columns.ts'
+import type { BoardNeighbour, Op, Tx } from '../../ledger.ts'
+import { numberOf, rows, type StatementCompiler, sliced, sql, write } from '../../statement.ts'
+import { isShown, isShownTask } from '../hidden.ts'
+import { tasks } from '../task-columns.ts'
+
+const boards = defineTable('board', {
+  name: plain,
+  parentId: plain,
+  nextNumber: plain,
+  seenSeq: plain,
+  createdAt: plain,
+})
+
+const isShownEntry = sql<boolean>`${isShown(sql`board_task.task_id`)}`
+
+export const entries = defineTable('board_task', { board: plain, number: plain, taskId: plain, fields: json })
+
+export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
+  const { prepareText } = compiler
+  const { inserts, saves } = statementsOf(compiler, entries)
+  const ofBoards = statementsOf(compiler, boards)
+  const selectBoards = ofBoards.select((board) => board.orderBy('name', 'asc'))
+  // The name of the hole says what the step does with the board (dialects/postgres/concerns.ts).
+  const byName = (purpose: string) => ofBoards.select((board, hole) => board.where('name', '=', hole(purpose)))
+  const [selectNamed, selectToAdd, selectToNumber] = [byName('name'), byName('toAdd'), byName('toNumber')]
+  const upsertBoard = ofBoards.upsert(['name'], ['nextNumber', 'seenSeq'])
+  const { selectEntry, selectEntryOf, selectPage } = boardStatements(compiler)
+  /** The tasks at the other end of the edges that a task has on one side. */
+  const neighbours = (side: 'task_id' | 'blocker_id', other: 'task_id' | 'blocker_id', order: string) => {
+    const [here, there] = [sql.ref(`edge.${side}`), sql.ref(`edge.${other}`)]
+    const selectEnds = prepareText(
+      (hole) => sql`select ${there} as "taskId", entry.number, edge.satisfied_at
+        from dependency as edge
+        join task on task.id = ${there} and task.deleted_at is null and ${isShownTask}
+        left join board_task as entry on entry.task_id = ${there} and entry.board = ${hole('board')}
+        where ${here} = ${hole('task')} and edge.kind = 'after'
+        order by ${sql.ref(order)}`,
+    )
+    return function* (board: string, task: string): Op<BoardNeighbour[]> {
+      const found = yield* sliced(
+        rows<Omit<BoardNeighbour, 'open'> & { satisfied_at: number | null }>(selectEnds, { board, task }),
+      )
+      return found.map(({ taskId, number, satisfied_at }) => ({ taskId, number, open: satisfied_at === null }))
+    }
+  }
+  const { selectUnnumbered, selectLastSeq, selectBound } = numberStatements(compiler)
+  const saveFields = saves({ fields: json }, ['board', 'taskId'])
+
+  return {
+    get: (name) => boards.one(selectNamed, { name }),
+    toAdd: (name) => boards.one(selectToAdd, { toAdd: name }),
+    toNumber: (name) => boards.one(selectToNumber, { toNumber: name }),
+    list: () => boards.list(selectBoards),
+    entry: (board, number) => entries.one(selectEntry, { board, number }),
+    entryOf: (board, task) => entries.one(selectEntryOf, { board, task }),
+    *page(board, after, limit) {
+      const found = yield* sliced(rows<object>(selectPage, { board, after, limit }))
+      return found.map((joined) => ({ entry: entries.pick(joined), task: tasks.pick(joined) }))
+    },
+    dependentsOf: neighbours('blocker_id', 'task_id', 'task.seq'),
+    blockersOf: neighbours('task_id', 'blocker_id', 'edge.position'),
+    unnumbered: (board, seq, limit) => rows<{ id: string; seq: number }>(selectUnnumbered, { board, seq, limit }),
+    lastSeq: () => numberOf(selectLastSeq),
+    boundTo: (board, workspace) => entries.one(selectBound, { board, workspace }),
+    save: (board) => write(upsertBoard, board),
+    insert: inserts(),
+    saveFields: (board, taskId, fields) => saveFields({ board, taskId, fields }),
+  }
+}
+
+function boardStatements(compiler: StatementCompiler) {
+  const { prepare } = compiler
+  const { select } = statementsOf(compiler, entries)
+  const selectEntry = select((entry, hole) =>
+    entry.where('board', '=', hole('board')).where('number', '=', hole('number')).where(isShownEntry),
+  )
+  const selectEntryOf = select((entry, hole) =>
+    entry.where('task_id', '=', hole('task')).where('board', '=', hole('board')).where(isShownEntry),
+  )
+  const selectPage = prepare((db, hole) =>
+    db
+      .selectFrom('board_task')
+      .innerJoin('task', 'task.id', 'board_task.task_id')
+      .select([tasks.columns(), entries.columns()] as never)
+      .where('board_task.board', '=', hole('board'))
+      .where('board_task.number', '>', hole('after'))
+      .where('task.deleted_at', 'is', null)
+      .where(isShownTask)
+      .orderBy('board_task.number', 'asc')
+      .limit(hole('limit')),
+  )
+  return { selectEntry, selectEntryOf, selectPage }
+}
+
+function numberStatements(compiler: StatementCompiler) {
+  const { prepare, prepareText, dialect } = compiler
+  const selectUnnumbered = prepareText(
+    (hole) => sql`select id, seq from task
+      where seq > ${hole('seq')} and deleted_at is null and ${isShownTask}
+        and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board')})
+      order by seq limit ${hole('limit')}`,
+  )
+  const selectLastSeq = prepare((db) => db.selectFrom('task').select((query) => query.fn.max('seq').as('seq')))
+  // The text of the expression in its index (migration 0015), because the planner uses the index only then.
+  const workspace =
+    dialect.kind === 'postgres'
+      ? sql`(fields::jsonb ->> 'workspace')`
+      : sql`case when json_valid(fields) then json_extract(fields, '$.workspace') end`
+  const selectBound = prepareText(
+    (hole) => sql`select ${entries.columns()} from board_task
+      where board = ${hole('board')} and ${workspace} = ${hole('workspace')} limit 1`,
+  )
+  return { selectUnnumbered, selectLastSeq, selectBound }
+}

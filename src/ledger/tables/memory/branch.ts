@@ -1,0 +1,59 @@
+// The branch table: branches hold observations and facts. `main` is created by the migration; all others are below it.
+import type { BranchRecord } from '../../../entities/memory.ts'
+import { defineTable, plain, serial, statementsOf } from '../../columns.ts'
+import type { Tx } from '../../ledger.ts'
+import { insertSeq, type StatementCompiler } from '../../statement.ts'
+
+/** What `save` writes. */
+const stateFields = { status: plain, description: plain, updatedAt: plain }
+
+const branches = defineTable('branch', {
+  seq: serial,
+  name: plain,
+  parent: plain,
+  taskId: plain,
+  agentId: plain,
+  createdAt: plain,
+  ...stateFields,
+})
+
+export function createBranchTable(compiler: StatementCompiler): Tx['branch'] {
+  const { dialect } = compiler
+  const { select, finds, insert, saves } = statementsOf(compiler, branches)
+  const selectOfTask = select((branch, hole) =>
+    branch
+      .where('task_id', '=', hole('task'))
+      .where('seq', '>', hole('after'))
+      .orderBy('seq', 'asc')
+      .limit(hole('limit')),
+  )
+  // dialects/postgres/concerns.ts recognizes this read by the name of its hole, and locks the name of the branch.
+  const selectToCreate = select((branch, hole) => branch.where('name', '=', hole('toCreate')))
+  const insertBranch = insert()
+  const get = finds('name')
+
+  return {
+    get,
+    toCreate: (name) => branches.one(selectToCreate, { toCreate: name }),
+    ofTask: (task) => branches.one(selectOfTask, { task, after: 0, limit: 1 }),
+    allOfTask: (task, limit, after) => branches.list(selectOfTask, { task, after, limit }),
+    *lineage(name) {
+      // Step by step, each an indexed look-up: a cycle, which errand never writes, ends here too.
+      const found = new Map<string, BranchRecord>()
+      for (let next: string | null = name; next !== null && !found.has(next); ) {
+        const branch: BranchRecord | undefined = yield* get(next)
+        if (branch === undefined) break
+        found.set(next, branch)
+        next = branch.parent
+      }
+      return [...found.values()]
+    },
+    list({ status, parent, taskId }, limit, after) {
+      const found = branches.from(dialect.db, { status, parent, taskId }).where('seq', '>', after)
+      return branches.query(found.orderBy('seq', 'asc').limit(limit))
+    },
+    insert: (branch) => insertSeq(insertBranch, branch),
+    save: saves(stateFields, ['name']),
+    saveStatus: saves({ status: plain, updatedAt: plain }, ['name', 'taskId']),
+  }
+}

@@ -1,0 +1,115 @@
+// The abilities agent:join, agent:complete and agent:timeline: agents join a task, complete their work, and list their past work.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
+import { taskIdSchema } from '../../entities/task-fields.ts'
+import { maxObjectives } from '../../entities/team.ts'
+import type { AbilityHost } from '../../operations/ability-host.ts'
+import { eitherCase } from '../../operations/key-case.ts'
+import { refuseTasks } from '../../operations/own-tasks.ts'
+import { countsShape } from '../consolidation-run.ts'
+import { mergeOutcomeSchema } from '../merge.ts'
+import { completeAgent } from '../team/complete-agent.ts'
+import { joinTeam } from '../team/join.ts'
+import { stintsOf, timelineSchema } from '../team/teams.ts'
+import {
+  agentIdSchema,
+  limitSchema,
+  objectiveIdSchema,
+  offsetSchema,
+  roleSchema,
+  summarySchema,
+} from './agent-input.ts'
+import { teamContextSchema } from './team-view.ts'
+
+const joinSchema = once(() =>
+  z.strictObject({
+    taskId: taskIdSchema,
+    agentId: agentIdSchema(),
+    role: roleSchema().optional().describe('Role of the agent: implementer, reviewer, …'),
+    objectives: z
+      .array(objectiveIdSchema())
+      .max(maxObjectives)
+      .optional()
+      .describe('Objectives that the agent takes; their status becomes active.'),
+  }),
+)
+
+const agentJoinInput = once(() => eitherCase(joinSchema(), { assignedObjectives: 'objectives' }))
+
+const agentJoinOutput = once(() => z.object({ branch: z.string(), context: teamContextSchema() }))
+
+/** A caller with a task may only name tasks of its own subtree. */
+export function agentJoin(host: AbilityHost) {
+  return defineAbility({
+    id: 'agent:join',
+    access: 'create',
+    description:
+      'Adds an agent to the team of a task. Creates a memory branch for it and returns the context of the team.',
+    input: agentJoinInput(),
+    output: agentJoinOutput(),
+    scope: ({ taskId }) => [taskId],
+    handle: (input, { caller }) => joinTeam(host, caller, input),
+  })
+}
+
+const completeSchema = once(() =>
+  z.strictObject({
+    taskId: taskIdSchema,
+    agentId: agentIdSchema(),
+    summary: summarySchema()
+      .optional()
+      .describe('What the agent did, in a few sentences. Default: derived from its facts.'),
+  }),
+)
+
+const agentCompleteInput = once(() => eitherCase(completeSchema(), { resultSummary: 'summary' }))
+
+const agentCompleteOutput = once(() =>
+  z.object({
+    ...mergeOutcomeSchema().shape,
+    consolidation: z.object({ ...countsShape, summary: z.string().nullable() }),
+  }),
+)
+
+/** A caller with a task may only name tasks of its own subtree. */
+export function agentComplete(host: AbilityHost) {
+  return defineAbility({
+    id: 'agent:complete',
+    access: 'control',
+    description:
+      'Completes the work of an agent on a task: consolidates its observations into facts and merges its memory branch into that of the team.',
+    input: agentCompleteInput(),
+    output: agentCompleteOutput(),
+    scope: ({ taskId }) => [taskId],
+    handle: (input, { caller }) => completeAgent(host, caller, input),
+  })
+}
+
+const stintsSchema = once(() =>
+  z.strictObject({
+    agentId: agentIdSchema(),
+    limit: limitSchema().default(20),
+    offset: offsetSchema().default(0),
+  }),
+)
+
+const agentTimelineInput = once(() => eitherCase(stintsSchema()))
+
+const agentTimelineOutput = once(() => z.object({ stints: z.array(timelineSchema) }))
+
+/** Latest first. Spans all tasks, so it is reserved for people and programs. */
+export function agentTimeline(host: AbilityHost) {
+  return defineAbility({
+    id: 'agent:timeline',
+    access: 'read',
+    description: 'Lists the work of an agent across all tasks, latest first: role, start, end and summary.',
+    input: agentTimelineInput(),
+    output: agentTimelineOutput(),
+    models: false,
+    async handle(input, { caller }) {
+      refuseTasks(caller, 'agent:timeline')
+      return { stints: await stintsOf(host, input) }
+    },
+  })
+}

@@ -1,0 +1,92 @@
+// The abilities of a team's objectives: add, update, and list their changes.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import { once } from '../../core/once.ts'
+import { maxObjectives, objectiveStatuses } from '../../entities/team.ts'
+import type { AbilityHost } from '../../operations/ability-host.ts'
+import { eitherCase } from '../../operations/key-case.ts'
+import { taskIdSchema } from '../../operations/task/task-input.ts'
+import { appendObjectives, objectiveLog as logOf, objectiveChangeSchema, updateObjective } from '../team/objectives.ts'
+import { agentIdSchema, objectiveAliases, objectiveIdSchema } from './agent-input.ts'
+import { objectivesSchema } from './team-view.ts'
+
+const addSchema = once(() =>
+  z.strictObject({
+    taskId: taskIdSchema,
+    descriptions: z
+      .array(z.string().trim().min(1).max(10_000))
+      .min(1)
+      .max(maxObjectives)
+      .describe('One objective each.'),
+  }),
+)
+
+const objectiveAddInput = once(() => eitherCase(addSchema()))
+
+/** New objectives continue the numbering and start as todo. */
+function objectiveAdd(host: AbilityHost) {
+  return defineAbility({
+    id: 'objective:add',
+    access: 'control',
+    description: 'Adds objectives to a task.',
+    input: objectiveAddInput(),
+    output: objectivesSchema(),
+    scope: ({ taskId }) => [taskId],
+    handle: async (input, { caller }) => ({ objectives: await appendObjectives(host, caller, input) }),
+  })
+}
+
+const updateSchema = once(() =>
+  z.strictObject({
+    taskId: taskIdSchema,
+    objectiveId: objectiveIdSchema(),
+    status: z.enum(objectiveStatuses).describe('Any status may follow any other.'),
+    agentId: agentIdSchema()
+      .nullable()
+      .optional()
+      .describe('Agent that works on it; null removes it. Default: unchanged.'),
+    notes: z.string().trim().max(10_000).nullable().optional().describe('Default: unchanged.'),
+  }),
+)
+
+const objectiveUpdateInput = once(() => eitherCase(updateSchema(), objectiveAliases))
+
+/** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the step itself. */
+function objectiveUpdate(host: AbilityHost) {
+  return defineAbility({
+    id: 'objective:update',
+    access: 'control',
+    description: 'Updates an objective of a task: its status (todo, active, done or blocked), agent and notes.',
+    input: objectiveUpdateInput(),
+    output: objectivesSchema(),
+    // A repetition changes nothing.
+    onInterrupt: 'rerun',
+    handle: async (input, { caller }) => ({ objectives: await updateObjective(host, caller, input) }),
+  })
+}
+
+const logSchema = once(() =>
+  z.strictObject({
+    taskId: taskIdSchema,
+    objectiveId: objectiveIdSchema().optional().describe('Only changes of this objective. Default: all.'),
+  }),
+)
+
+const objectiveLogInput = once(() => eitherCase(logSchema(), objectiveAliases))
+
+const objectiveLogOutput = once(() => z.object({ changes: z.array(objectiveChangeSchema) }))
+
+/** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the read itself. */
+function objectiveLog(host: AbilityHost) {
+  return defineAbility({
+    id: 'objective:log',
+    access: 'read',
+    description: 'Lists the changes of the objectives of a task, oldest first: time, agent, previous and new status.',
+    input: objectiveLogInput(),
+    output: objectiveLogOutput(),
+    handle: async (input, { caller }) => ({ changes: await logOf(host, caller, input) }),
+  })
+}
+
+/** Their registration and their types derive from this list. */
+export const objectiveAbilities = [objectiveAdd, objectiveLog, objectiveUpdate] as const

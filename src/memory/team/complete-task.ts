@@ -1,0 +1,196 @@
+// Completes a team's task: its facts are judged, durable ones are merged into the branch above, and the task is completed without a run.
+// One step, so that a crash leaves either all of it or nothing to be done (conformance S2-031…S2-037).
+import type { Caller } from '../../bus/caller.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { checkText, resultImage } from '../../core/json.ts'
+import type { TaskRecord, TaskStatus } from '../../entities/task.ts'
+import type { StintRecord, TeamRecord } from '../../entities/team.ts'
+import { everyRow } from '../../ledger/all-rows.ts'
+import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
+import type { ClaimToken } from '../../machines/ownership.ts'
+import { requireBranch, setBranchStatus } from '../../operations/steps/branch.ts'
+import { requireRightToChange } from '../../operations/steps/right-to-answer.ts'
+import { eventOf, loadTask, onBehalfOf, type StepContext } from '../../operations/steps/step-context.ts'
+import { ensureTeam } from '../../operations/steps/team.ts'
+import { checkpointTask } from '../checkpoint.ts'
+import { type Deliberation, deliberate } from '../deliberate.ts'
+import type { MemoryHost } from '../memory-host.ts'
+import { type Merge, mergeBranch } from '../merge.ts'
+import { activeBranchAbove, whileOpen } from './branch-ends.ts'
+import { endStint, mergeRemaining } from './complete-agent.ts'
+import { type FirstOutcome, firstOutcome } from './first-outcome.ts'
+import { loadOwn } from './team-scope.ts'
+import { completeFromAnyStatus, requireSameResult } from './walk-to-completed.ts'
+
+export interface CompleteTaskRequest {
+  taskId: string
+  /** The outcome in words, stored with the team. */
+  summary?: string | undefined
+  /** The outcome for programs, as for `engine.complete`. */
+  result?: unknown
+  /** False: no fact leaves its branch. Default true. */
+  merge?: boolean | undefined
+  /** True: archives its branches, whose facts stay readable. Default false. */
+  archive?: boolean | undefined
+  /** If agents are still active: refuse (the default), or complete their work first. */
+  agents?: 'refuse' | 'complete' | undefined
+  /** True: refuses while an objective is not done. Default false: objectives and task are independent (conformance X-023). */
+  requireObjectives?: boolean | undefined
+  /** The owner and its claim; required for a claimed task. */
+  by?: ClaimToken | undefined
+  /** The trigger recorded in the history. Default `task:complete`. */
+  trigger?: string | undefined
+}
+
+export interface TaskCompleted {
+  taskId: string
+  status: TaskStatus
+  /** The merge into the branch above; null if `merge` was false. */
+  merge: Merge | null
+  /** Ids of the durable facts. */
+  durable: string[]
+  /** Number of the other facts, which stay on the task's branch. */
+  ephemeral: number
+}
+
+/**
+ * Completes a task. A second call returns the first outcome and merges nothing. If the executor has completed the task already, only the
+ * team is closed. A task without a team gets one (conformance X-022).
+ *
+ * @throws ErrandError NOT_FOUND; AGENTS_ACTIVE { agents }; OBJECTIVES_OPEN { objectives }; INVALID_TRANSITION, BLOCKED, NOT_OWNER,
+ *   STALE_CLAIM if the task cannot be completed; FORBIDDEN for the caller's own task, and for tasks outside its subtree.
+ */
+export async function completeTask(
+  host: MemoryHost,
+  caller: Caller,
+  request: CompleteTaskRequest,
+): Promise<TaskCompleted> {
+  refuseOwn(caller, request.taskId)
+  if (request.summary !== undefined) checkText(request.summary, 'the summary')
+  const reportLoss = (loss: ErrandError) => host.report(loss, { taskId: request.taskId, doing: 'complete' })
+  const image = request.result === undefined ? undefined : resultImage(request.result, 'the result', reportLoss)
+  const result = host.redaction.value(image, 'task', 'result')
+  return deliberate(onBehalfOf(host, caller), 'complete team task', function* (tx, d): Op<TaskCompleted> {
+    const task = yield* loadOwn(tx, caller, request.taskId)
+    const known = yield* tx.team.get(task.id)
+    if (known !== undefined && known.closedAt !== null) {
+      requireSameResult(task, result)
+      return outcomeOf(task, yield* firstOutcome(tx, known))
+    }
+    const team = known ?? (yield* ensureTeam(tx, task, d.ctx))
+    yield* endStints(tx, d, task, team, request)
+    if (request.requireObjectives) yield* requireObjectivesDone(tx, task)
+    yield* requireRightToChange(tx, task, 'complete', caller)
+    // Before the memory is consolidated, so that a task that cannot be completed is refused first.
+    yield* completeFromAnyStatus(tx, yield* loadTask(tx, task.id), result, request.by, d.ctx)
+    const closing = yield* closeMemory(tx, d, task, team, request)
+    const completed = yield* loadTask(tx, task.id)
+    yield* tx.event.append(eventOf(d.ctx, 'team.closed', completed, closedData(closing)))
+    return outcomeOf(completed, closing)
+  })
+}
+
+/** A task that completed itself would end its run in the middle of the call and lose the run's result. */
+function refuseOwn({ taskId }: Caller, named: string): void {
+  if (taskId !== named) return
+  throw new ErrandError(
+    'FORBIDDEN',
+    `${named} cannot complete itself with an ability: its run ends with its answer, which also closes the team. Complete a task below it, or answer.`,
+    { taskId: named, scope: named },
+  )
+}
+
+function* endStints(
+  tx: Tx,
+  d: Deliberation,
+  task: TaskRecord,
+  team: TeamRecord,
+  { agents = 'refuse', trigger = 'task:complete' }: CompleteTaskRequest,
+): Op<void> {
+  const active = yield* tx.team.activeStints(task.id)
+  if (active.length > 0 && agents === 'refuse') throw agentsActive(task, active)
+  for (const stint of active) yield* endStint(tx, d, { task, team, stint, summary: null, trigger })
+}
+
+function agentsActive({ id }: TaskRecord, stints: readonly StintRecord[]): ErrandError {
+  const agents = stints.map(({ agentId }) => agentId)
+  return new ErrandError(
+    'AGENTS_ACTIVE',
+    `Cannot complete ${id}: ${agents.slice(0, 20).join(', ')} still work${agents.length === 1 ? 's' : ''} on it. Complete them with \`agent:complete\`, or pass agents: 'complete'.`,
+    { taskId: id, agents },
+  )
+}
+
+function* requireObjectivesDone(tx: Reads, { id }: TaskRecord): Op<void> {
+  const open = (yield* tx.team.objectives(id)).filter(({ status }) => status !== 'done')
+  if (open.length === 0) return
+  const named = open.slice(0, 20).map(({ number, status }) => `${number} (${status})`)
+  throw new ErrandError(
+    'OBJECTIVES_OPEN',
+    `Cannot complete ${id}: its objectives ${named.join(', ')} are not done. Set their status with \`objective:update\`, or leave \`requireObjectives\` out.`,
+    { taskId: id, objectives: open.map(({ number }) => number) },
+  )
+}
+
+/** The outcome of closing a team. */
+interface Closing extends FirstOutcome {
+  team: TeamRecord
+}
+
+/** Consolidates the observations, judges the facts, and merges the durable ones. */
+function* closeMemory(
+  tx: Tx,
+  d: Deliberation,
+  task: TaskRecord,
+  team: TeamRecord,
+  { merge: merges = true, archive = false, summary, trigger = 'task:complete' }: CompleteTaskRequest,
+): Op<Closing> {
+  const { ctx } = d
+  const { branch } = team
+  yield* mergeRemaining(tx, d, team, trigger)
+  const checkpointed = checkpointTask(tx, d, { team, taskId: task.id, trigger })
+  const checkpoint = yield* whileOpen(tx, branch, checkpointed, ctx)
+  const into = yield* activeBranchAbove(tx, branch)
+  const request = { from: branch, into, only: 'durable', taskId: task.id, agentId: null, trigger } as const
+  const merge = merges ? yield* mergeBranch(tx, d, request) : null
+  const closed: TeamRecord = {
+    ...team,
+    summary: summary ?? null,
+    checkpointId: checkpoint.historyId,
+    mergeId: merge?.mergeId ?? null,
+    closedAt: ctx.at,
+  }
+  yield* tx.team.save(closed)
+  yield* markBranches(tx, team, { merged: merge !== null, archive }, ctx)
+  return { team: closed, merge, durable: checkpoint.durable, ephemeral: checkpoint.ephemeral }
+}
+
+/** `archive` includes the branches of the agents. An archived branch stays archived. */
+function* markBranches(
+  tx: Tx,
+  { taskId, branch }: TeamRecord,
+  { merged, archive }: { merged: boolean; archive: boolean },
+  ctx: StepContext,
+): Op<void> {
+  const own = yield* requireBranch(tx, branch)
+  if (merged && own.status !== 'archived') yield* setBranchStatus(tx, own, 'merged', ctx)
+  if (!archive) return
+  for (const each of yield* everyRow((after, limit) => tx.branch.allOfTask(taskId, limit, after))) {
+    yield* setBranchStatus(tx, each, 'archived', ctx)
+  }
+}
+
+function closedData({ team, merge, durable, ephemeral }: Closing): Record<string, unknown> {
+  return {
+    branch: team.branch,
+    checkpointId: team.checkpointId,
+    mergeId: team.mergeId,
+    durable: durable.length,
+    ephemeral,
+    ...(merge === null ? {} : { merged: merge.merged, rejected: merge.rejected, conflicts: merge.conflicts.length }),
+  }
+}
+
+function outcomeOf(task: TaskRecord, { merge, durable, ephemeral }: FirstOutcome): TaskCompleted {
+  return { taskId: task.id, status: task.status, merge, durable, ephemeral }
+}

@@ -1,0 +1,68 @@
+// What abilities require of the engine that offers them. The engine that they get depends on the caller: a model reaches only its own
+// task and the tasks below it.
+
+import type { z } from 'zod'
+import type { EmbeddingModelLike } from '../agents/models/embedding-model.ts'
+import type { ModelRegistry } from '../agents/models/model-registry.ts'
+import type { Caller } from '../bus/caller.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Engine } from '../engine/engine-api.ts'
+import type { TaskEvent } from '../entities/event.ts'
+import type { RunnableTasks } from '../entities/executor.ts'
+import type { Task, TaskRecord } from '../entities/task.ts'
+import type { Step } from '../ledger/ledger.ts'
+import type { MemoryHost } from '../memory/memory-host.ts'
+import type { PlansRoot } from '../plans/plans-root.ts'
+import type { Drafter, TaskDraft } from './drafts/draft.ts'
+
+export interface AbilityHost extends MemoryHost {
+  readonly models: ModelRegistry
+  /** How long the stream of a model may be silent. */
+  readonly modelIdleTimeoutMs: number
+  /** Answers `model:embed`; null if the engine has none. */
+  readonly embeddingModel: EmbeddingModelLike | null
+  /** The folder of plans that come from outside; null: none are run. */
+  readonly plansRoot: PlansRoot | null
+  /** The engine with the rights of this caller, once it is open. @throws the error that kept it from opening. */
+  engineFor(caller: Caller): Promise<Engine>
+  /**
+   * Resolves when the step is durable; its events reach the supervisor by the feed. An open engine implements this
+   * with `Lifecycle.step`, and `create` with `Lifecycle.create` (`openHost` in engine.ts).
+   * @throws ErrandError ENGINE_CLOSED, the refusal of the step, or the failure of the ledger.
+   */
+  step<R>(step: Step<R>): Promise<R>
+  /**
+   * The same for a step that creates these trees. A root with an executor may start in its commit. Others, such as all tasks of a plan, start
+   * in a later one: the feed reports their creation to the supervisor, which looks for ready tasks.
+   */
+  create<R>(step: Step<R>, trees: ReadonlyArray<readonly TaskDraft[]>): Promise<R>
+  /** Converts stored tasks to their public form. Works while the engine closes, too. */
+  views(records: readonly TaskRecord[]): Promise<Task[]>
+  /** The task that a step has written, as it is now. */
+  view(taskId: string): Promise<Task>
+  readonly clock: Clock
+  /** Names of the engine's executors. */
+  executors(): string[]
+  /** The schema of the input of an executor; undefined if it accepts any. */
+  inputOf(executor: string): z.ZodType | undefined
+  /** The memory host for the engine's own requests, which are still served while the engine closes. */
+  whileClosing(): Promise<MemoryHost>
+  /** Resolves at the next write to the ledger, by any process, or when the signal aborts. @throws ErrandError ENGINE_CLOSED */
+  moved(signal: AbortSignal): Promise<void>
+  /** Resolves when what is ready now and finds a slot of this engine has been started. */
+  admitted(): Promise<void>
+  /** The durable feed in pages; `engine.events` returns the same one by one. @throws ErrandError ENGINE_CLOSED, CURSOR_TOO_OLD, CURSOR_AHEAD */
+  pages(options: { after: number; signal: AbortSignal; taskId: string | undefined }): AsyncIterable<TaskEvent[]>
+  /** Wakes the waiters of this engine after a step that wrote no event. */
+  wake(): Promise<void>
+  /** Whether the engine runs tasks: false before `work` and while it closes. */
+  isWorking(): boolean
+  /** Which tasks of an executor this engine can run now. */
+  canRun(executor: string): RunnableTasks
+  /** Names of the models that the engine offers. */
+  offeredModels(): string[]
+  /** Whether the engine offers a model under this name. */
+  offersModel(name: string): boolean
+  /** Converts the input of `create` to drafts of rows. */
+  readonly drafter: Drafter
+}

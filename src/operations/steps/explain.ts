@@ -1,0 +1,250 @@
+// Explains why a task does not run, as a code for programs and a sentence for people. Only reads.
+
+import { isoTime } from '../../core/clock.ts'
+import { sentenceOf } from '../../core/parse.ts'
+import { startOf } from '../../core/storable-text.ts'
+import type { RunnableTasks } from '../../entities/executor.ts'
+import { type Question, toQuestion } from '../../entities/question.ts'
+import { isSettled, noReason, type TaskRecord } from '../../entities/task.ts'
+import type { Why } from '../../entities/views.ts'
+import type { Op, Reads } from '../../ledger/ledger.ts'
+import { obstacleOf, recordStateWord } from '../../machines/readiness.ts'
+import { agentName } from '../drafts/known-executors.ts'
+import { explainLimits, familyText, listOf, nameOf } from './explain-other-tasks.ts'
+import { loadTask, loadTasks } from './step-context.ts'
+
+/** Which tasks of an executor this engine can run; null for an engine that runs none. */
+type CanRun = ((executor: string) => RunnableTasks) | null
+
+export function* explain(tx: Reads, id: string, canRun: CanRun): Op<Why> {
+  const task = yield* loadTask(tx, id)
+  const base = { taskId: id, status: task.status, tasks: [] as string[], at: null as number | null }
+  switch (obstacleOf(task)) {
+    case 'settled':
+      return { ...base, reason: 'settled', message: settledText(task) }
+    case 'running':
+      if (task.group) return yield* explainGroup(tx, task, base)
+      return {
+        ...base,
+        reason: 'running',
+        message: `${nameOf(task)} is ${yield* whoWorks(tx, task)}.${yield* modelText(tx, task)}${yield* familyText(tx, task)}`,
+      }
+    case 'group':
+      if (task.status !== 'submitted') return yield* explainByHand(tx, task, base)
+      if (task.openBlockers > 0) return yield* explainBlockers(tx, task, base)
+      return {
+        ...base,
+        reason: 'executor',
+        message: 'It is a group: it starts with its first child, and none has started yet.',
+      }
+    case 'held':
+      return explainHeld(task, base)
+    case 'blocked':
+      return yield* explainBlockers(tx, task, base)
+    case 'timer':
+      return {
+        ...base,
+        reason: 'timer',
+        at: task.notBefore,
+        message: `It may start at ${isoTime(task.notBefore as number)}.`,
+      }
+    case 'answer':
+      return yield* explainQuestions(tx, task, base)
+    case 'children':
+      return task.executor === null ? yield* explainByHand(tx, task, base) : yield* explainWaits(tx, task, base)
+    case 'closing':
+      return { ...base, reason: 'closing', message: `It is queued: its last run (${task.run}) is still ending.` }
+    case null:
+      if (task.executor === null) return { ...base, reason: 'claim', message: claimableMessage(task) }
+      return { ...base, ...(explainExecutor(task, canRun) ?? (yield* explainQueue(tx, task, canRun))) }
+  }
+}
+
+const maxReasonLength = 200
+
+function settledText(task: TaskRecord): string {
+  if (task.status === 'completed') return `${nameOf(task)} is completed.`
+  const failure = task.error?.message === noReason ? undefined : task.error?.message
+  const given = (task.status === 'failed' ? failure : task.statusReason) ?? ''
+  const reason = startOf((given.split('\n')[0] ?? '').trim(), maxReasonLength)
+  const ended = `${nameOf(task)} ${task.status === 'failed' ? 'failed' : 'was canceled'}`
+  const sentence = sentenceOf(reason === '' ? ended : `${ended}: ${reason}`)
+  return task.status === 'failed' ? `${sentence} \`retry\` gives it a new attempt.` : sentence
+}
+
+/** Undefined if this engine can run the task, or runs no tasks. */
+function explainExecutor({ executor, policy }: TaskRecord, canRun: CanRun): Explained | undefined {
+  const tasks = canRun?.(executor as string) ?? 'all'
+  if (tasks === 'all' || (tasks === 'named' && policy.model !== undefined)) return undefined
+  if (tasks === 'unknown') {
+    const message = `This engine has no executor "${executor}". An engine on this ledger that has it runs the task.`
+    return { reason: 'executor', message }
+  }
+  const missing =
+    tasks === 'named'
+      ? `no default model is configured in this engine, and the task names none`
+      : `no model is configured in this engine`
+  return {
+    reason: 'model',
+    message: `It waits for a model: ${missing}. Give createEngine a \`model\`, call \`model:register\`, or register a \`model:llm\` on the bus (on the command line: --model, or ERRAND_MODEL); an engine on this ledger that has a model runs it too.`,
+  }
+}
+
+function* explainQueue(tx: Reads, task: TaskRecord, canRun: CanRun): Op<Explained> {
+  const limit = yield* explainLimits(tx, task)
+  if (limit !== undefined) return limit
+  if (canRun !== null) return { reason: 'slot', message: 'It is ready and waits for a free slot.' }
+  const withModel = task.executor === agentName ? ' that has a model' : ''
+  return { reason: 'slot', message: `It is ready and gets the next free slot of a working engine${withModel}.` }
+}
+
+/** How long the model of an agent has been silent, and whether its provider has probably cut what it was sent. */
+function* modelText(tx: Reads, task: TaskRecord): Op<string> {
+  if (task.owner !== null || (yield* tx.message.page(task.id, 0, 1)).rows[0]?.role !== 'system') return ''
+  const [latest] = yield* tx.event.before(Number.MAX_SAFE_INTEGER, 1, task.id)
+  const isAsked = latest !== undefined && (yield* tx.call.open(task.id)).length === 0
+  const silent = isAsked ? ` Its model was asked at ${isoTime(latest.at)} and has not ended its answer.` : ''
+  const [cut] = yield* tx.event.after((yield* tx.event.lastOf(task.id, 'model.prompt_cut')) - 1, 1, task.id)
+  if (cut?.type !== 'model.prompt_cut') return silent
+  const { inputTokens, expectedTokens } = cut.data
+  return `${silent} Its provider reports ${String(inputTokens)} tokens of about ${String(expectedTokens)} that it was sent, so the prompt was probably cut: give the server a larger context, or the agent fewer abilities.`
+}
+
+function* whoWorks(tx: Reads, task: TaskRecord): Op<string> {
+  if (task.owner === null) return `running${task.run > 0 ? ` (run ${task.run})` : ' by hand'}`
+  const until = task.leaseUntil === null ? '' : `, whose lease ends at ${isoTime(task.leaseUntil)}`
+  return `worked on by ${task.owner} (claim ${task.fence})${yield* claimedSince(tx, task.id)}${until}`
+}
+
+function* claimedSince(tx: Reads, taskId: string): Op<string> {
+  const position = yield* tx.event.lastOf(taskId, 'task.claimed')
+  if (position === 0) return ''
+  const [claimed] = yield* tx.event.after(position - 1, 1, taskId)
+  return claimed === undefined ? '' : ` since ${isoTime(claimed.at)}`
+}
+
+function claimableMessage(task: TaskRecord): string {
+  const past =
+    task.statusReason === 'interrupted'
+      ? ' Its owner sent no heartbeat within its lease.'
+      : task.statusReason === 'released'
+        ? ' Its owner released it.'
+        : ''
+  const who = task.role === null ? 'anybody' : `the role ${task.role}`
+  return `It has no executor and waits for ${who} to \`claim\` it${task.status === 'submitted' ? ', or for `start` by hand' : ''}.${past}`
+}
+
+type Base = Omit<Why, 'reason' | 'message'>
+type Explained = Pick<Why, 'reason' | 'message'>
+
+function explainHeld(task: TaskRecord, base: Base): Why {
+  const verb = task.status === 'paused' ? 'resume' : 'start'
+  const owned = task.owner === null ? '' : ` Its owner is ${task.owner}.`
+  return { ...base, reason: 'held', message: `${nameOf(task)} is ${task.status} and waits for \`${verb}\`.${owned}` }
+}
+
+function* explainQuestions(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
+  const questions = yield* openQuestions(tx, task.id)
+  const who = questions.some((question) => question.for === 'person') ? 'a person to answer' : 'an answer'
+  const asked = questions.map((question) => `"${question.question}"`).join(', ')
+  return {
+    ...base,
+    reason: 'answer',
+    message: `It waits for ${who}${asked === '' ? '.' : `: ${asked}`}`,
+  }
+}
+
+/** A task without an executor that was put into its state by hand. */
+function* explainByHand(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
+  if (task.status === 'paused') return explainHeld(task, base)
+  if (task.status === 'input_required') return yield* explainQuestions(tx, task, base)
+  const message = `${nameOf(task)} was set to waiting by hand. \`update({ status: 'working' })\` lets it continue.`
+  return { ...base, reason: 'children', message }
+}
+
+/** A group has no work of its own: it stays open as long as a task in it, at any depth, is not settled. */
+function* explainGroup(tx: Reads, group: TaskRecord, base: Base): Op<Why> {
+  const open = (yield* tx.task.subtree(group.id)).filter(
+    (each) => !each.group && each.deletedAt === null && !isSettled(each.status),
+  )
+  const running = open.filter((each) => each.status === 'working')
+  if (running.length > 0) {
+    return {
+      ...base,
+      reason: 'running',
+      tasks: running.map((each) => each.id),
+      message: `${nameOf(group)} is a group and ends with its last task: ${listOf(running.map(nameOf))} ${running.length === 1 ? 'is' : 'are'} running, ${open.length - running.length} more to come.${yield* familyText(tx, group)}`,
+    }
+  }
+  const listed = listOf(
+    open.map((each) => `${nameOf(each)}, ${recordStateWord(each)}`),
+    '; ',
+  )
+  const waiting = open.length === 0 ? '' : ` Open: ${listed}. \`why\` says for each task what it waits for.`
+  return {
+    ...base,
+    reason: 'children',
+    tasks: open.map((each) => each.id),
+    message: `${nameOf(group)} is a group. It has started, but none of its tasks runs now.${waiting}${yield* familyText(tx, group)}`,
+  }
+}
+
+/** The blockers of a task, with what would help for those that will not complete by themselves. */
+function* explainBlockers(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
+  const ids = yield* tx.dependency.openBlockers(task.id)
+  const by = { open: [] as string[], failed: [] as string[], canceled: [] as string[] }
+  for (const id of ids) {
+    const blocker = yield* tx.task.get(id)
+    const status = blocker?.status
+    by[status === 'failed' || status === 'canceled' ? status : 'open'].push(
+      blocker === undefined ? id : nameOf(blocker),
+    )
+  }
+  const sentences = [
+    by.open.length > 0 && `It comes after ${listOf(by.open)}, not yet completed.`,
+    by.failed.length > 0 &&
+      `It comes after ${listOf(by.failed)}, which failed. \`retry\` gives a failed task a new attempt, \`unblock\` ends the wait, \`cancel\` ends this task.`,
+    by.canceled.length > 0 &&
+      `It comes after ${listOf(by.canceled)}, which was canceled and will never complete. \`unblock\` ends the wait, \`cancel\` ends this task.`,
+  ]
+  return { ...base, reason: 'blocked', tasks: ids, message: sentences.filter(Boolean).join(' ') }
+}
+
+function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
+  const open = yield* tx.call.open(task.id)
+  const awaited: string[] = []
+  for (const entry of open) {
+    if (entry.kind !== 'wait') continue
+    for (const { blockerId } of yield* tx.dependency.openWaits(entry.id)) awaited.push(blockerId)
+  }
+  const sleep = open.find((entry) => entry.kind === 'sleep')
+  if (awaited.length === 0 && sleep) {
+    return {
+      ...base,
+      reason: 'timer',
+      at: sleep.dueAt,
+      message: `It sleeps until ${isoTime(sleep.dueAt as number)}.`,
+    }
+  }
+  const children = (yield* tx.task.children(task.id)).filter((child) => child.status !== 'completed')
+  return {
+    ...base,
+    reason: 'children',
+    tasks: awaited.length > 0 ? awaited : children.map((child) => child.id),
+    at: sleep?.dueAt ?? null,
+    message:
+      awaited.length > 0
+        ? `It waits for ${listOf((yield* loadTasks(tx, awaited)).map(nameOf))}.`
+        : `It waits for its children.${yield* familyText(tx, task)}`,
+  }
+}
+
+/** The tasks that a task comes after, in order. */
+export function* dependenciesOf(tx: Reads, taskId: string): Op<TaskRecord[]> {
+  return yield* loadTasks(tx, yield* tx.dependency.blockers(taskId))
+}
+
+/** The questions of a task that wait for an answer. */
+export function* openQuestions(tx: Reads, taskId: string): Op<Question[]> {
+  return (yield* tx.call.open(taskId)).filter((entry) => entry.kind === 'ask').map(toQuestion)
+}

@@ -1,0 +1,89 @@
+// The context of a step (when, and who requested it), so that judging needs no clock. And what many steps begin with: the task, or a
+// refusal.
+import { type Caller, requesterOf } from '../../bus/caller.ts'
+import { briefError, ErrandError, type StoredError } from '../../core/errors.ts'
+import type { EventType, Requester } from '../../entities/event.ts'
+import type { TaskRecord } from '../../entities/task.ts'
+import type { LiveTask, NewEvent, NewTask, Op, Reads } from '../../ledger/ledger.ts'
+import { isQueued } from '../../machines/readiness.ts'
+
+export interface StepContext {
+  /** Epoch milliseconds. */
+  at: number
+  instanceId: string
+  /** The client that requested the change; absent: the program of the engine itself. */
+  requester?: Requester
+}
+
+/** Adds the requester to the context: all events of the step record it. */
+export function requestedBy<M extends StepContext>(ctx: M, caller: Caller): M {
+  const requester = requesterOf(caller)
+  return requester === undefined ? ctx : { ...ctx, requester }
+}
+
+/** The host for one caller: its step contexts record the requester. */
+export function onBehalfOf<H extends { stepContext(): Promise<StepContext> }>(host: H, caller: Caller): H {
+  return { ...host, stepContext: async () => requestedBy(await host.stepContext(), caller) }
+}
+
+const latestDate = 8.64e15
+
+/** When a delay ends. Rounded up to whole milliseconds, as the tables store them, so that it is never too early. */
+export function dueAfter(at: number, delayMs: number): number {
+  return Math.min(Math.ceil(at + delayMs), latestDate)
+}
+
+/** What an event says about its task. */
+export type EventTask = NewTask | LiveTask
+
+/** An event about a task in its state after the step. `ready` is set when the task is queued, `team` when it works in a team. */
+export function eventOf(
+  ctx: StepContext,
+  type: EventType,
+  task: EventTask,
+  data: Record<string, unknown> = {},
+): NewEvent {
+  return {
+    type,
+    taskId: task.id,
+    at: ctx.at,
+    instanceId: ctx.instanceId,
+    data: {
+      name: task.name,
+      status: task.status,
+      ...(task.status !== 'working' && isQueued(task) ? { ready: true } : {}),
+      ...(task.policy.team === undefined ? {} : { team: task.policy.team.taskId }),
+      ...(ctx.requester === undefined ? {} : { requestedBy: ctx.requester }),
+      ...data,
+      // The stack stays in the row: every subscriber and every surface receives events, and a model may read them.
+      ...(data.error ? { error: briefError(data.error as StoredError) } : {}),
+    },
+  }
+}
+
+/** The stored task, or a refusal. A deleted task is reported as unknown. */
+export function requireTask(task: TaskRecord | undefined, id: string): TaskRecord {
+  if (task !== undefined && task.deletedAt === null) return task
+  throw new ErrandError('NOT_FOUND', `Task not found: ${id}. \`list\` shows the tasks that exist.`, { taskId: id })
+}
+
+/** Loads a task. @throws ErrandError NOT_FOUND */
+export function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
+  return requireTask(yield* tx.task.get(id), id)
+}
+
+/** The refusal of a change for which all blockers of the task must be completed. */
+export function blocked(what: string, blockedBy: readonly string[], details: object): ErrandError {
+  const message = `Cannot ${what}: it comes after ${blockedBy.join(', ')}, which must be completed first.`
+  return new ErrandError('BLOCKED', message, { ...details, blockedBy })
+}
+
+/** Returns those of these tasks that exist, in the same order. */
+export function* loadTasks(tx: Reads, ids: readonly string[]): Op<TaskRecord[]> {
+  const found: TaskRecord[] = []
+  for (const id of ids) {
+    const task = yield* tx.task.get(id)
+    if (task !== undefined) found.push(task)
+  }
+  return found
+}

@@ -1,0 +1,14 @@
+// task:block: adds blockers to a task.
+import { z } from 'zod'
+import { block } from '../steps/edges.ts'
+import { taskChange } from './task-change.ts'
+import { taskIdSchema } from './task-input.ts'
+
+export const taskBlock = taskChange({
+  id: 'task:block',
+  description: 'Adds blockers to a task: it starts after they have ended.',
+  input: () => ({ blockedBy: z.array(taskIdSchema).min(1).max(10_000) }),
+  models: false,
+  others: ({ blockedBy }) => blockedBy,
+  step: ({ taskId, blockedBy }, ctx) => block(taskId, blockedBy, ctx),
+})

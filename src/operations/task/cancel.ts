@@ -1,0 +1,13 @@
+// task:cancel: cancels a task and all tasks below it, with a reason.
+import { spokenText } from '../../core/parse.ts'
+import { cancel } from '../steps/cancel.ts'
+import { taskChange } from './task-change.ts'
+
+export const taskCancel = taskChange({
+  id: 'task:cancel',
+  description: 'Cancels a task and all tasks below it permanently.',
+  input: () => ({
+    reason: spokenText().trim().min(1).optional().describe('Stored as the `statusReason` of the task.'),
+  }),
+  step: ({ taskId, reason = null }, ctx) => cancel(taskId, reason, ctx),
+})

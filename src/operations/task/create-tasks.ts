@@ -1,0 +1,53 @@
+// Creates tasks and trees of tasks, for the abilities and for `engine.create`.
+import { type Caller, creatorOf } from '../../bus/caller.ts'
+import type { Task } from '../../entities/task.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import type { TaskDraft } from '../drafts/draft.ts'
+import { inheritingAgent, restrictDrafts } from '../model-bounds.ts'
+import { restrictModels } from '../offered-models.ts'
+import { requireWithin, within } from '../steps/conditions.ts'
+import { create } from '../steps/create.ts'
+import { requestedBy } from '../steps/step-context.ts'
+import { storedKey } from './keys.ts'
+
+/**
+ * Creates all of them in one transaction. Tasks of a caller with a task are created below that task, and agents with the same restrictions
+ * work on them.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE, KEY_CONFLICT, LIMIT_EXCEEDED; FORBIDDEN, also for
+ *   an executor that runs commands if the caller may not run commands, and for a model that is not offered if the caller may name no other.
+ */
+export async function createTasks(host: AbilityHost, caller: Caller, specs: readonly unknown[]): Promise<Task[]> {
+  const { drafter } = host
+  const scope = caller.taskId ?? null
+  const likeItself = await inheritingAgent(host, caller)
+  const creator = creatorOf(caller)
+  const drafts = specs.map((each) =>
+    restrictDrafts(drafter.draft(likeItself(each), 'create'), drafter, caller).map((draft) => ({
+      ...draft,
+      ...creator,
+      key: draft.key === null ? null : storedKey(caller, draft.key),
+    })),
+  )
+  if (drafts.length === 0) return []
+  const trees = await restrictModels(host, caller, drafts)
+  const step = create({
+    ...requestedBy(await host.stepContext(), caller),
+    trees,
+    treeLimits: drafter.treeLimits,
+    by: caller,
+  })
+  const roots = await host.create(scope === null ? step : within(step, scope, relativesOf(trees)), trees)
+  if (scope !== null) {
+    // The key may belong to a task that another caller has created.
+    const ids = roots.map((root) => root.id)
+    await host.read((tx) => requireWithin(tx, scope, ids))
+  }
+  return host.views(roots)
+}
+
+/** Existing tasks that the new ones refer to: their parents and blockers. */
+function relativesOf(trees: ReadonlyArray<readonly TaskDraft[]>): string[] {
+  const own = new Set(trees.flat().map((draft) => draft.id))
+  const named = trees.flat().flatMap((draft) => [draft.parentId ?? 'a task without a parent', ...draft.blockedBy])
+  return [...new Set(named)].filter((id) => !own.has(id))
+}

@@ -1,0 +1,138 @@
+// task:create: creates a task or a tree of tasks, stored with the opening message of its conversation before any work begins.
+
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import type { Caller } from '../../bus/caller.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
+import { startOf } from '../../core/storable-text.ts'
+import type { CreateOptions } from '../../engine/engine-api.ts'
+import type { CreationSize } from '../../entities/creation-bounds.ts'
+import { childrenSchema } from '../../entities/options.ts'
+import { fieldsFor } from '../../entities/task-fields.ts'
+import type { Op, Reads } from '../../ledger/ledger.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { eitherCase } from '../key-case.ts'
+import { idsIn } from '../own-tasks.ts'
+import { requireBranchFor } from '../steps/branch.ts'
+import { taskRowSchema, toRow } from '../views/task-row.ts'
+import { createTasks } from './create-tasks.ts'
+import { isMadeKey, keyPrefixes } from './keys.ts'
+
+const inputSchema = once(() => {
+  const { key, ...further } = fieldsFor('create')
+  const fields = {
+    ...further,
+    key: key.refine(
+      (given) => given === undefined || !isMadeKey(given),
+      `keys that begin with ${Object.values(keyPrefixes).join(' or ')} are reserved`,
+    ),
+  }
+  const { parentId: _parentId, ...childFields } = fields
+  return z
+    .strictObject({ ...fields, tasks: childrenSchema(childFields, 'ChildTask').optional() })
+    .refine(({ name, goal, description = '', executor }) => (name ?? goal ?? executor ?? description.trim()) !== '', {
+      path: ['name'],
+      message: 'expected a name, a goal, a description or an executor',
+    })
+})
+type CreateInput = z.output<ReturnType<typeof inputSchema>>
+
+const aliases = { parentTaskId: 'parentId' }
+
+const taskCreateInput = once(() => eitherCase(inputSchema(), aliases))
+
+const taskCreateModelInput = once(() => eitherCase(z.strictObject(fieldsFor('models')), aliases))
+
+const taskCreateOutput = once(() =>
+  z.object({
+    taskId: z.string(),
+    /** Memory branch of the task; null if it has none. */
+    branch: z.string().nullable(),
+    task: taskRowSchema(),
+  }),
+)
+
+/**
+ * Resolves as soon as the task is stored. The same `key` returns the first task; so does a repetition of a call with the same identity.
+ * A caller with a task creates subtasks of it.
+ */
+export function taskCreate(host: AbilityHost) {
+  return defineAbility({
+    id: 'task:create',
+    access: 'create',
+    description:
+      'Creates a task or a tree of tasks: for an agent with a goal, for an executor, or to be claimed or joined.',
+    input: taskCreateInput(),
+    modelInput: taskCreateModelInput(),
+    output: taskCreateOutput(),
+    onInterrupt: 'rerun',
+    scope: ({ parentId: parent, blockedBy = [] }) => [...idsIn(parent), ...blockedBy],
+    creationIn,
+    async handle(input, { caller, identity }) {
+      const branches = branchesIn(input)
+      if (branches.length > 0) await host.read((tx) => requireOwnBranches(tx, caller, branches))
+      const spec = { ...input, ...defaultName(input), ...teamOf(input), parentId: input.parentId ?? caller.taskId }
+      const [created] = await createTasks(host, caller, [{ ...spec, key: input.key ?? identity }])
+      const taskId = (created as { id: string }).id
+      return host.read(function* (tx) {
+        const task = yield* tx.task.get(taskId)
+        if (task === undefined) throw new Error(`${taskId} was purged immediately after its creation`)
+        return { taskId, branch: (yield* tx.branch.ofTask(taskId))?.name ?? null, task: toRow(task) }
+      })
+    },
+  })
+}
+
+/** Counts the tasks of the input at any depth. Iterative, because input that is nested too deeply is only refused later. */
+export function creationIn(given: unknown): CreationSize {
+  const specs = [given]
+  let dependencies = 0
+  for (const spec of specs) {
+    const { tasks, after, blockedBy, blocked_by: sameInSnakeCase } = Object(spec) as Record<string, unknown>
+    for (const named of [after, blockedBy, sameInSnakeCase]) {
+      if (named !== undefined) dependencies += Array.isArray(named) ? named.length : 1
+    }
+    if (typeof tasks === 'object' && tasks !== null) for (const each of Object.values(tasks)) specs.push(each)
+  }
+  return { tasks: specs.length, dependencies }
+}
+
+const maxDefaultNameLength = 80
+
+/** The default name of a task without a goal is its description. */
+function defaultName({ goal, name, executor, description }: CreateInput): Pick<CreateOptions, 'name'> {
+  if ((goal ?? name ?? executor) !== undefined || description === undefined) return {}
+  return { name: startOf((description.split('\n')[0] as string).trim(), maxDefaultNameLength) }
+}
+
+/** A task without an executor or goal is for agents that join it; other agents may also join the task of an agent later. */
+function teamOf({ team, goal, executor, role, tasks }: CreateInput): Pick<CreateOptions, 'team'> {
+  if (team !== undefined || executor !== undefined || role !== undefined || tasks !== undefined) return {}
+  return { team: goal === undefined ? true : 'later' }
+}
+
+function branchesIn({ parentBranch, tasks = {} }: Pick<CreateInput, 'parentBranch' | 'tasks'>): string[] {
+  return [...(parentBranch === undefined ? [] : [parentBranch]), ...Object.values(tasks).flatMap(branchesIn)]
+}
+
+/**
+ * Restricts `parentBranch`: for a caller with a task to the branch of its own team, for a principal to branches of tasks that it may
+ * affect. @throws ErrandError FORBIDDEN, NOT_FOUND
+ */
+function* requireOwnBranches(tx: Reads, caller: Caller, branches: readonly string[]): Op<void> {
+  const { taskId } = caller
+  if (taskId === undefined) {
+    for (const name of branches) yield* requireBranchFor(tx, caller, name)
+    return
+  }
+  const membership = (yield* tx.task.get(taskId))?.policy.team
+  const team = membership === undefined ? undefined : yield* tx.team.get(membership.taskId)
+  const branch = branches.find((name) => name !== team?.branch)
+  if (branch === undefined) return
+  throw new ErrandError(
+    'FORBIDDEN',
+    `Facts of tasks below ${taskId} are merged into ${team === undefined ? 'its own branch' : `"${team.branch}"`}, not into "${branch}". Omit \`parentBranch\`.`,
+    { taskId, branch },
+  )
+}

@@ -1,0 +1,13 @@
+// task:heartbeat: renews the lease of a claim.
+import { heartbeat } from '../steps/claim.ts'
+import { claimantOf, claimantShape } from './claimant.ts'
+import { taskChange } from './task-change.ts'
+
+export const taskHeartbeat = taskChange({
+  id: 'task:heartbeat',
+  description: 'Renews the lease of a claim.',
+  input: () => claimantShape,
+  models: false,
+  answersWritten: true,
+  step: ({ taskId, ...claim }, ctx, context) => heartbeat(taskId, claimantOf(context, claim), ctx),
+})

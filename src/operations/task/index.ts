@@ -1,0 +1,67 @@
+// The abilities of tasks, one file each. Their registration and their types derive from this list.
+
+import { taskRoute } from '../../agents/operations/route.ts'
+import { taskComplete } from '../../memory/operations/complete.ts'
+import { taskContext } from '../../memory/operations/context.ts'
+import { taskTeams } from '../../memory/operations/teams.ts'
+import { taskTypes } from '../../memory/operations/work-types.ts'
+import { taskAnswer } from './answer.ts'
+import { taskBlock } from './block.ts'
+import { taskCalls } from './calls.ts'
+import { taskCancel } from './cancel.ts'
+import { taskClaim } from './claim.ts'
+import { taskCreate } from './create.ts'
+import { taskDelete } from './delete.ts'
+import { taskFail } from './fail.ts'
+import { taskGet } from './get.ts'
+import { taskGraph } from './graph.ts'
+import { taskHeartbeat } from './heartbeat.ts'
+import { taskList } from './list.ts'
+import { taskMessages } from './messages.ts'
+import { taskNote } from './note.ts'
+import { taskPause } from './pause.ts'
+import { taskRelease } from './release.ts'
+import { taskResume } from './resume.ts'
+import { taskRetry } from './retry.ts'
+import { taskRuns } from './runs.ts'
+import { taskSend } from './send.ts'
+import { taskStart } from './start.ts'
+import { taskStream } from './stream.ts'
+import { taskUnblock } from './unblock.ts'
+import { taskUpdate } from './update.ts'
+import { taskWait } from './wait.ts'
+import { taskWhy } from './why.ts'
+
+export const taskAbilities = [
+  taskAnswer,
+  taskBlock,
+  taskCalls,
+  taskCancel,
+  taskClaim,
+  taskComplete,
+  taskContext,
+  taskCreate,
+  taskDelete,
+  taskFail,
+  taskGet,
+  taskGraph,
+  taskHeartbeat,
+  taskList,
+  taskMessages,
+  taskNote,
+  taskPause,
+  taskRelease,
+  taskResume,
+  taskRetry,
+  taskRoute,
+  taskRuns,
+  taskSend,
+  taskStart,
+  taskStream,
+  taskTeams,
+  taskTypes,
+  taskUnblock,
+  taskUpdate,
+  taskWait,
+  taskWhy,
+] as const

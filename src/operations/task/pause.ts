@@ -1,0 +1,10 @@
+// task:pause: pauses a task.
+import { pause } from '../steps/verbs.ts'
+import { taskChange } from './task-change.ts'
+
+export const taskPause = taskChange({
+  id: 'task:pause',
+  description: 'Pauses a running task. Its work stops, and completed calls are kept.',
+  input: () => ({}),
+  step: ({ taskId }, ctx) => pause(taskId, ctx),
+})

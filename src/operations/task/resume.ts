@@ -1,0 +1,10 @@
+// task:resume: resumes a paused task.
+import { resume } from '../steps/verbs.ts'
+import { taskChange } from './task-change.ts'
+
+export const taskResume = taskChange({
+  id: 'task:resume',
+  description: 'Resumes a paused task. It continues as soon as a slot is free.',
+  input: () => ({}),
+  step: ({ taskId }, ctx) => resume(taskId, ctx),
+})

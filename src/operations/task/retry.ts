@@ -1,0 +1,19 @@
+// task:retry: retries a failed task.
+import { retryOptionsSchema } from '../../entities/options.ts'
+import { retry } from '../steps/retry.ts'
+import { taskChange } from './task-change.ts'
+
+export const taskRetry = taskChange({
+  id: 'task:retry',
+  description:
+    'Starts a new attempt of a failed task. Completed calls are not repeated, except those named in `repeat`.',
+  input: () => ({
+    divergence: retryOptionsSchema().shape.divergence.describe(
+      'allow: the attempt may make new calls even if it does not repeat all completed ones.',
+    ),
+    repeat: retryOptionsSchema().shape.repeat.describe(
+      'Ids of completed calls that the attempt makes again, for example because their results were lost.',
+    ),
+  }),
+  step: ({ taskId, divergence, repeat }, ctx) => retry(taskId, ctx, { divergence, repeat }),
+})

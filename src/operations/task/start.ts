@@ -1,0 +1,11 @@
+// task:start: starts a task that is held until then. A task without an executor is then worked on by hand.
+import { start } from '../steps/verbs.ts'
+import { taskChange } from './task-change.ts'
+
+export const taskStart = taskChange({
+  id: 'task:start',
+  description: 'Starts a task that waits to be started. A task without an executor is then worked on by hand.',
+  input: () => ({}),
+  models: false,
+  step: ({ taskId }, ctx) => start(taskId, ctx),
+})

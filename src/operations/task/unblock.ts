@@ -1,0 +1,15 @@
+// task:unblock: removes blockers from a task.
+import { z } from 'zod'
+import { unblock } from '../steps/edges.ts'
+import { guardUnblock } from '../steps/right-to-answer.ts'
+import { taskChange } from './task-change.ts'
+import { taskIdSchema } from './task-input.ts'
+
+export const taskUnblock = taskChange({
+  id: 'task:unblock',
+  description: 'Removes blockers from a task.',
+  input: () => ({ blockedBy: z.array(taskIdSchema).min(1).max(10_000) }),
+  models: false,
+  others: ({ blockedBy }) => blockedBy,
+  step: ({ taskId, blockedBy }, ctx, { caller }) => guardUnblock(unblock(taskId, blockedBy, ctx), blockedBy, caller),
+})

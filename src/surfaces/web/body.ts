@@ -1,0 +1,89 @@
+// Reads the JSON body of a request within limits: on bytes, nesting and keys per object.
+
+import { ErrandError } from '../../core/errors.ts'
+import { maxJsonDepth } from '../../core/json.ts'
+import { parseJson } from '../../core/json-text.ts'
+import { startOf } from '../../core/storable-text.ts'
+import { bodyTaken, type ServedRequest } from './served-request.ts'
+
+/** Default limit for the size of a body, in bytes. */
+export const maxBodyBytes = 1024 * 1024
+/** Maximum number of keys in one object of a body. Each key is validated, so longer collections must be lists. */
+export const maxKeys = 1_000
+
+export type JsonBody = { json: unknown } | { refused: 400 | 413 | 415; why: string }
+
+/**
+ * Reads at most `limitBytes` of the body and parses it as JSON. A body whose `Content-Length` exceeds the limit is not read at all. An
+ * empty body is refused as invalid JSON, and a compressed one with 415.
+ */
+export async function readJsonBody(
+  request: Pick<ServedRequest, 'headers' | 'bytes'>,
+  limitBytes: number = maxBodyBytes,
+): Promise<JsonBody> {
+  const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? ''
+  if (encoding !== '' && encoding !== 'identity') {
+    const why = `The body is encoded (Content-Encoding: ${startOf(encoding, 100)}). Send it without encoding.`
+    return { refused: 415, why }
+  }
+  const read = await readText(request, limitBytes)
+  if (typeof read !== 'string') return read
+  let json: unknown
+  try {
+    json = parseJson(read)
+  } catch (error) {
+    const why = ErrandError.isInstance(error)
+      ? `The body is not accepted: ${error.message}.`
+      : 'The body is not valid JSON.'
+    return { refused: 400, why }
+  }
+  const why = refusedShape(json)
+  return why === undefined ? { json } : { refused: 400, why }
+}
+
+/** Why a body could not be read, for the client. */
+export function unreadable(error: unknown): string {
+  return error instanceof Error && error.message === bodyTaken ? bodyTaken : 'The body could not be read.'
+}
+
+type Unread = Exclude<JsonBody, { json: unknown }>
+
+const codes = { 400: 'INVALID_INPUT', 413: 'BODY_TOO_LARGE', 415: 'UNSUPPORTED_MEDIA_TYPE' } as const
+
+/** The code of the error with which a body is refused. */
+export function codeOfRefusedBody({ refused }: Unread): (typeof codes)[Unread['refused']] {
+  return codes[refused]
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+async function readText(
+  request: Pick<ServedRequest, 'headers' | 'bytes'>,
+  limitBytes: number,
+): Promise<string | Unread> {
+  const tooLarge: Unread = { refused: 413, why: `The body is larger than ${limitBytes} bytes.` }
+  if (Number(request.headers.get('content-length') ?? 0) > limitBytes) return tooLarge
+  try {
+    const bytes = await request.bytes(limitBytes)
+    return bytes === undefined ? tooLarge : decoder.decode(bytes)
+  } catch (error) {
+    return { refused: 400, why: unreadable(error) }
+  }
+}
+
+/** Iterative, because recursion would overflow the stack on a deeply nested body. */
+function refusedShape(json: unknown): string | undefined {
+  let level: object[] = isObject(json) ? [json] : []
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= maxJsonDepth) return `The body is nested deeper than ${maxJsonDepth} levels.`
+    if (level.some((each) => !Array.isArray(each) && Object.keys(each).length > maxKeys)) {
+      return `An object of the body has more than ${maxKeys} keys. Send a list, or several requests.`
+    }
+    level = level.flatMap((each) => Object.values(each).filter(isObject))
+  }
+  return undefined
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}

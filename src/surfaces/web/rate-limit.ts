@@ -1,0 +1,43 @@
+// A token bucket for each key: it refills at a steady rate and holds at most `burst` tokens.
+import type { Clock } from '../../core/clock.ts'
+
+interface Bucket {
+  /** Number of tokens at the time `at`. */
+  tokens: number
+  at: number
+}
+
+/** Maximum number of buckets. The least recently used are dropped first; a new bucket is full. */
+const maxBuckets = 10_000
+
+export class RateLimit {
+  readonly #limit: { perSecond: number; burst: number }
+  readonly #clock: Clock
+  /** Least recently used first. */
+  readonly #buckets = new Map<string, Bucket>()
+
+  constructor(limit: { perSecond: number; burst: number }, clock: Clock) {
+    this.#limit = limit
+    this.#clock = clock
+  }
+
+  /** Takes one token. Returns 0 on success, else the number of seconds until one is available. */
+  draw(key: string): number {
+    const { perSecond, burst } = this.#limit
+    const now = this.#clock.now()
+    const { tokens, at } = this.#buckets.get(key) ?? { tokens: burst, at: now }
+    // A wall clock may go back; that must not remove tokens.
+    const filled = Math.min(burst, tokens + (Math.max(0, now - at) / 1000) * perSecond)
+    const left = filled >= 1 ? filled - 1 : filled
+    this.#buckets.delete(key)
+    this.#buckets.set(key, { tokens: left, at: now })
+    this.#forgetOldest()
+    return filled >= 1 ? 0 : (1 - filled) / perSecond
+  }
+
+  #forgetOldest(): void {
+    if (this.#buckets.size <= maxBuckets) return
+    const [oldest] = this.#buckets.keys()
+    this.#buckets.delete(oldest as string)
+  }
+}

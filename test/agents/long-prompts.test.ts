@@ -1,0 +1,84 @@
+// Prompts that are too long for a model: what it refuses is shortened once, and what its server cuts without an error is noticed.
+import { describe, expect, it } from 'vitest'
+import type { PromptMessage } from '../../src/agents/models/model-prompt.ts'
+import { collect, openEngine } from '../engine/world.ts'
+import { finish, partsModel, text, tool, toolCall } from './world.ts'
+
+const long = 'x'.repeat(10_000)
+const read = tool('test:read', ({ name }) => `${String(name)}: ${long}`)
+const reading = (id: string) => [toolCall(id, 'test_read', { name: id }), finish('tool-calls')]
+
+/** A model that refuses prompts of more characters, as providers do. */
+function limited(inner: ReturnType<typeof partsModel>, maxLength: number) {
+  const lengths: number[] = []
+  return {
+    ...inner,
+    lengths,
+    doStream(options: { prompt: PromptMessage[]; abortSignal?: AbortSignal }) {
+      const { length } = JSON.stringify(options.prompt)
+      lengths.push(length)
+      if (length > maxLength) {
+        const error = new Error('This model has a maximum context length of 5 tokens.')
+        return Promise.reject(Object.assign(error, { statusCode: 400 }))
+      }
+      return inner.doStream(options)
+    },
+  }
+}
+
+/** The results of tools in a prompt. */
+const resultsIn = (prompt: PromptMessage[]): string[] =>
+  prompt.flatMap((message) => (message.role === 'tool' ? message.content.map(({ output }) => output.value) : []))
+
+describe('a conversation that is too long for its model', () => {
+  it('is sent once more with the oldest results of tools shortened', async () => {
+    const inner = partsModel(reading('a'), reading('b'), reading('c'), [text('Done.'), finish()])
+    const model = limited(inner, 25_000)
+    const engine = await openEngine({ model, abilities: [read] })
+    const task = await engine.create({ goal: 'Read' })
+    expect(await engine.result(task)).toBe('Done.')
+    expect(resultsIn(inner.prompts[3] as PromptMessage[]).map(({ length }) => length > 9_000)).toEqual([
+      false,
+      false,
+      true,
+    ])
+    expect(resultsIn(inner.prompts[3] as PromptMessage[])[0]).toMatch(/^a: x+… \(shortened: it had 10003 characters/)
+    const failed = await collect(engine.events({ taskId: task.id, follow: false }))
+    expect(failed.filter(({ type }) => type === 'model.failed')).toMatchObject([{ data: { againInMs: 0 } }])
+  })
+
+  it('fails as before when nothing can be shortened, or not enough, and each retry tries once more', async () => {
+    const model = limited(partsModel(), 10)
+    const engine = await openEngine({ model })
+    const task = await engine.create({ goal: 'Read' })
+    expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'context_overflow' } })
+    expect(model.lengths).toHaveLength(1)
+  })
+})
+
+describe('a prompt that a server cuts without an error', () => {
+  it('is one event in a run, with the tokens that were read and expected, and why names it while the task works', async () => {
+    const asked = Promise.withResolvers<void>()
+    const end = Promise.withResolvers<void>()
+    const hold = tool('test:hold', async () => {
+      asked.resolve()
+      await end.promise
+      return 'held'
+    })
+    const model = partsModel(
+      [toolCall('a', 'test_hold', {}), finish('tool-calls', { input: 300, output: 5 })],
+      [toolCall('b', 'test_hold', {}), finish('tool-calls', { input: 310, output: 5 })],
+      [text('Done.'), finish('stop', { input: 30_000, output: 5 })],
+    )
+    const engine = await openEngine({ model, abilities: [hold] })
+    const task = await engine.create({ goal: long })
+    await asked.promise
+    const { message } = await engine.why(task)
+    expect(message).toMatch(/reports 300 tokens of about \d{4,}.*the prompt was probably cut/)
+    end.resolve()
+    await engine.result(task)
+    const events = await collect(engine.events({ taskId: task.id, follow: false }))
+    const cut = events.filter(({ type }) => type === 'model.prompt_cut')
+    expect(cut).toMatchObject([{ data: { inputTokens: 300, expectedTokens: expect.any(Number) } }])
+  })
+})
