@@ -19,31 +19,31 @@ const root = join(import.meta.dirname, '..')
 const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
   // Without any dependency: what `errand --help` needs.
   ['core', /\/src\/core\/(?!parse\.)/],
-  ['command', /\/src\/(?:terminal\/(?:arguments|exit-code|io|terminal-text)|surfaces\/cli\/verb)\.ts$/],
+  ['command', /\/src\/surfaces\/(?:terminal\/(?:arguments|exit-code|io|terminal-text)|cli\/verb)\.ts$/],
   // For its worker too, which needs nothing else.
-  ['sqlite', /\/src\/ledger\/dialects\/sqlite\/(?:connection|quick-check)\.ts$/],
+  ['sqlite', /\/src\/ledger\/sqlite\/(?:connection|quick-check)\.ts$/],
   // The same, with the driver of a server.
-  ['connection', /\/src\/ledger\/dialects\/postgres\/(?:server-connection|heartbeat)\.ts$/],
+  ['connection', /\/src\/ledger\/postgres\/(?:server-connection|heartbeat)\.ts$/],
   ['library', /\/src\/index\.ts$/],
   // What an agent runs, and what a folder of task files needs: loaded when they are used.
-  ['agent', /\/src\/executors\/agent\/converse\.ts$/],
-  ['engine', /\/src\/engine\.ts$/],
+  ['agent', /\/src\/agents\/loop\/converse\.ts$/],
+  ['engine', /\/src\/engine\/engine\.ts$/],
   ['mirror', /\/src\/board\/mirror\/(?!known-folders)/],
   // With kysely: loaded when the first ledger is opened.
   [
     'ledger',
-    /\/node_modules\/kysely\/|\/src\/ledger\/(?!copy\/|check\/|dialects\/postgres|dialects\/sqlite\/(?:quick-check|file-|table-shapes)|(?:open-snapshot|snapshot|find-ledger|trust|home)\.)/,
+    /\/node_modules\/kysely\/|\/src\/ledger\/(?!copy\/|check\/|postgres\/|sqlite\/(?:quick-check|file-|table-shapes)|(?:open-snapshot|snapshot|find-ledger|trust|home)\.)/,
   ],
   // Loaded for a ledger on a server, or in PGlite.
-  ['postgres', /\/src\/ledger\/dialects\/postgres\/(?!server-url|heartbeat-worker)/],
+  ['postgres', /\/src\/ledger\/postgres\/(?!server-url|heartbeat-worker)/],
   // With what several verbs of the command line need.
   [
     'terminal',
-    /\/src\/(?:terminal\/|surfaces\/cli\/(?:open-ledger|board-target|owner-flags|each-ref|read-input|stream-position|task-context|hook-call|end-commands)\.ts$)/,
+    /\/src\/surfaces\/(?:terminal\/|cli\/(?:open-ledger|board-target|owner-flags|each-ref|read-input|stream-position|task-context|hook-call|end-commands)\.ts$)/,
   ],
   // With yaml, and what the verbs need that work on tasks.
-  ['plans', /\/src\/(?:plans\/|models\/script|surfaces\/cli\/(?:working-options|model-|run-summary))/],
-  ['web', /\/src\/web\//],
+  ['plans', /\/src\/(?:plans\/|agents\/models\/script|surfaces\/cli\/(?:working-options|model-|run-summary))/],
+  ['web', /\/src\/surfaces\/web\//],
 ]
 
 /** Our modules, those of bundled packages, and what the compiler brings along for newer syntax. */

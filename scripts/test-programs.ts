@@ -13,11 +13,11 @@ export const programsFolder = join(root, 'node_modules/.cache/test-programs')
 
 /** Paths in test, without their ending. */
 export const testPrograms = [
-  'agent/background-process',
-  'agent/kill-process',
-  'agent/mcp-process',
-  'agent/team-kill-process',
-  'ai/chat-process',
+  'agents/background-process',
+  'agents/kill-process',
+  'agents/mcp-process',
+  'agents/team-kill-process',
+  'agents/ai/chat-process',
   'board/board-worker',
   'board/mirror/editor-process',
   'board/mirror/mirror-process',
@@ -37,8 +37,8 @@ export const testPrograms = [
   'postgres/opening-process',
   'providers/agent-process',
   'surfaces/mcp/stdio-server',
-  'team/mortal-process',
-  'team/race-process',
+  'memory/team/mortal-process',
+  'memory/team/race-process',
 ]
 
 /** Modules keep the place of their source: beside it are the files and workers that they look for. */

@@ -135,4 +135,4 @@ export type {
   RetryPolicy,
 } from './entities/task-fields.ts'
 export { type ChartConfig, type ChartState, type MachineChart, type MachineName, machines } from './machines/charts.ts'
-export { ask, createAsk } from './plans/ask.ts'
+export { ask, createAsk } from './operations/ask.ts'

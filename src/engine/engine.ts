@@ -25,21 +25,20 @@ import { openLedger } from '../ledger/open-ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import { memorySettings } from '../memory/memory-settings.ts'
 import { closeCompleted, completeWorker } from '../memory/team/settled-worker.ts'
-import type { AbilityHost } from '../operations/ability-host.ts'
 import { createDrafter } from '../operations/drafts/draft.ts'
 import { requireExecutors } from '../operations/drafts/known-executors.ts'
 import { requireWithin } from '../operations/steps/conditions.ts'
 import { viewOf } from '../operations/steps/views.ts'
 import { PlansRoot } from '../plans/plans-root.ts'
 import type { Engine, EngineOptions } from './engine-api.ts'
-import { hasUserAbility, registerAbilities } from './register-abilities.ts'
+import { hasUserAbility, registerAbilities, type WholeHost } from './register-abilities.ts'
 import { TaskEngine } from './task-engine.ts'
 
 /** The bus of a vocabulary, on which the runs of an engine call abilities in place of the engine's own bus. */
 export interface RunBus {
   bus: Bus
   /** The vocabulary's own abilities. On the engine's bus, where surfaces call them, their ids begin with the `module`. */
-  abilities(host: AbilityHost): readonly Ability[]
+  abilities(host: WholeHost): readonly Ability[]
   module: string
   /** The form in which abilities of memory receive a task. */
   readTask(tx: Reads, task: TaskRecord): Op<object>
@@ -88,10 +87,10 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
   const redaction = redactionBy(parsed.redact)
   const drafter = createDrafter(parsed, executors, ids, redaction)
 
-  const opened = Promise.withResolvers<{ engine: TaskEngine; life: Lifecycle; host: AbilityHost }>()
+  const opened = Promise.withResolvers<{ engine: TaskEngine; life: Lifecycle; host: WholeHost }>()
   opened.promise.catch(() => {})
   let life: Lifecycle | undefined
-  const host: AbilityHost = {
+  const host: WholeHost = {
     models: agents.models,
     memory,
     embeddingModel,
@@ -222,7 +221,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
 }
 
 /** The host of an open engine. */
-function openHost(host: AbilityHost, life: Lifecycle): AbilityHost {
+function openHost(host: WholeHost, life: Lifecycle): WholeHost {
   return {
     ...host,
     step: (step) => life.step(step),
@@ -254,7 +253,7 @@ function executorsOf(abilities: readonly Ability[]): ExecutorMap {
  * Registers the abilities of the engine, of its options and of its vocabulary, and the guard that decides which caller may access
  * which task. Returns a function that removes them all.
  */
-function registerOnBuses(bus: Bus, host: AbilityHost, given: readonly Ability[], runs: RunBus | undefined): () => void {
+function registerOnBuses(bus: Bus, host: WholeHost, given: readonly Ability[], runs: RunBus | undefined): () => void {
   const runBus = runs?.bus ?? bus
   const vocabulary = runs?.abilities(host) ?? []
   const removals: Array<() => void> = []

@@ -1,26 +1,40 @@
-// Registers all abilities of an engine on its bus. The list of each module is in its folder.
+// Registers all abilities of an engine on its bus. Each wing has the list of its own.
 
+import type { EmbeddingModelLike } from '../agents/models/embedding-model.ts'
+import type { ModelRegistry } from '../agents/models/model-registry.ts'
 import { modelEmbed, modelList, modelLlm, modelRegister } from '../agents/operations/models.ts'
+import { taskRoute } from '../agents/operations/route.ts'
 import { boardAbilities } from '../board/operations/index.ts'
 import type { Ability } from '../bus/ability.ts'
 import type { Bus } from '../bus/bus.ts'
 import { ownAbility } from '../bus/own-abilities.ts'
-import { agentAbilities } from '../memory/operations/agent-abilities.ts'
 import { memAbilities } from '../memory/operations/mem-abilities.ts'
-import { objectiveAbilities } from '../memory/operations/objectives.ts'
-import type { AbilityHost } from '../operations/ability-host.ts'
+import type { MemoryAbilityHost } from '../memory/operations/memory-ability-host.ts'
+import { teamAbilities } from '../memory/operations/team-abilities.ts'
 import { engineAbilities } from '../operations/engine/index.ts'
 import { eventAbilities } from '../operations/event/index.ts'
 import { taskAbilities } from '../operations/task/index.ts'
 import { planRun } from '../plans/operations/run.ts'
+import type { PlansRoot } from '../plans/plans-root.ts'
+
+/** What the abilities of the core and of all wings require of the engine. */
+export interface WholeHost extends MemoryAbilityHost {
+  readonly models: ModelRegistry
+  /** How long the stream of a model may be silent. */
+  readonly modelIdleTimeoutMs: number
+  /** Answers `model:embed`; null if the engine has none. */
+  readonly embeddingModel: EmbeddingModelLike | null
+  /** The folder of plans that come from outside; null: none are run. */
+  readonly plansRoot: PlansRoot | null
+}
 
 export const hostedAbilities = [
-  ...agentAbilities,
   ...boardAbilities,
   ...engineAbilities,
   ...eventAbilities,
-  ...objectiveAbilities,
   ...taskAbilities,
+  ...teamAbilities,
+  taskRoute,
 ] as const
 
 /** The engine's own abilities with ids that users may register themselves, to distinguish the two. */
@@ -30,7 +44,7 @@ const replaceable = new WeakSet<object>()
  * Registers all abilities; those of models go on the bus that runs call. Returns a function that unregisters them.
  * @throws ErrandError ALREADY_REGISTERED, with nothing registered.
  */
-export function registerAbilities(bus: Bus, host: AbilityHost, runBus: Bus): () => void {
+export function registerAbilities(bus: Bus, host: WholeHost, runBus: Bus): () => void {
   const registrations: Array<() => void> = []
   const unregisterAll = (): void => {
     for (const unregister of registrations.splice(0)) unregister()
@@ -57,7 +71,7 @@ export function registerAbilities(bus: Bus, host: AbilityHost, runBus: Bus): () 
   }
 }
 
-function ownAbilities(host: AbilityHost): Ability[] {
+function ownAbilities(host: WholeHost): Ability[] {
   return [
     ...(host.embeddingModel === null ? [] : [modelEmbed(host.embeddingModel)]),
     ...(host.plansRoot === null ? [] : [planRun(host, host.plansRoot)]),
@@ -65,7 +79,7 @@ function ownAbilities(host: AbilityHost): Ability[] {
   ]
 }
 
-function offeredMemory(host: AbilityHost): Ability[] {
+function offeredMemory(host: WholeHost): Ability[] {
   if (!host.memory.offered) return []
   const abilities = memAbilities.map((ability) => ability(host))
   for (const ability of abilities) replaceable.add(ownAbility(ability))

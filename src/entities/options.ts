@@ -236,7 +236,7 @@ export const inspectOptionsSchema = once(() => z.strictObject({ tasks: z.enum(['
 
 const iterations = z.int().min(1).max(1_000_000)
 const toolExecution = z.enum(['parallel', 'sequential'])
-/** `models/language-model.ts` checks its version. */
+/** `agents/models/language-model.ts` checks its version. */
 const languageModel = objectWith<object>(['doStream'], 'expected a language model object with `doStream`')
 
 /** The options of `agent`. */

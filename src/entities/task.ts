@@ -107,7 +107,7 @@ export interface TaskRecord extends StoredFields {
   openBlockers: number
   /**
    * The task that makes it stuck: one that it waits for and that failed, was canceled, or is stuck itself. Meaningless once it is settled.
-   * Written by steps/stuck.ts only, never with the rest of the row.
+   * Written by operations/steps/stuck.ts only, never with the rest of the row.
    */
   stuckBy: string | null
   /** Waits (ask, wait, sleep) that are over and that no run has consumed yet. */

@@ -26,7 +26,7 @@ import { type Environment, homeOf } from './home.ts'
 const recordSchema = once(() =>
   z.object({
     ledger: z.string(),
-    /** Random, and in the ledger too (dialects/sqlite/trust-id.ts): content that came from elsewhere has another one. */
+    /** Random, and in the ledger too (ledger/sqlite/trust-id.ts): content that came from elsewhere has another one. */
     id: z.string().min(1),
     /** The user said that they trust it, also if others may write it. */
     isConfirmed: z.boolean(),

@@ -2,27 +2,18 @@
 // task and the tasks below it.
 
 import type { z } from 'zod'
-import type { EmbeddingModelLike } from '../agents/models/embedding-model.ts'
-import type { ModelRegistry } from '../agents/models/model-registry.ts'
 import type { Caller } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
+import type { Redaction } from '../core/redact.ts'
 import type { Engine } from '../engine/engine-api.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { RunnableTasks } from '../entities/executor.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
-import type { Step } from '../ledger/ledger.ts'
-import type { MemoryHost } from '../memory/memory-host.ts'
-import type { PlansRoot } from '../plans/plans-root.ts'
+import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import type { Drafter, TaskDraft } from './drafts/draft.ts'
+import type { StepContext } from './steps/step-context.ts'
 
-export interface AbilityHost extends MemoryHost {
-  readonly models: ModelRegistry
-  /** How long the stream of a model may be silent. */
-  readonly modelIdleTimeoutMs: number
-  /** Answers `model:embed`; null if the engine has none. */
-  readonly embeddingModel: EmbeddingModelLike | null
-  /** The folder of plans that come from outside; null: none are run. */
-  readonly plansRoot: PlansRoot | null
+export interface AbilityHost {
   /** The engine with the rights of this caller, once it is open. @throws the error that kept it from opening. */
   engineFor(caller: Caller): Promise<Engine>
   /**
@@ -40,13 +31,18 @@ export interface AbilityHost extends MemoryHost {
   views(records: readonly TaskRecord[]): Promise<Task[]>
   /** The task that a step has written, as it is now. */
   view(taskId: string): Promise<Task>
+  read<R>(query: (tx: Reads) => Op<R>): Promise<R>
+  stepContext(): Promise<StepContext>
+  nextId(prefix: string): string
   readonly clock: Clock
+  /** Applies the user's redaction, for values that are compared with stored ones. */
+  readonly redaction: Redaction
+  /** Reports errors that no caller receives. */
+  report(error: unknown, context: Record<string, unknown>): void
   /** Names of the engine's executors. */
   executors(): string[]
   /** The schema of the input of an executor; undefined if it accepts any. */
   inputOf(executor: string): z.ZodType | undefined
-  /** The memory host for the engine's own requests, which are still served while the engine closes. */
-  whileClosing(): Promise<MemoryHost>
   /** Resolves at the next write to the ledger, by any process, or when the signal aborts. @throws ErrandError ENGINE_CLOSED */
   moved(signal: AbortSignal): Promise<void>
   /** Resolves when what is ready now and finds a slot of this engine has been started. */

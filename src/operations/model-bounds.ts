@@ -1,5 +1,5 @@
 // Restrictions for a caller with a task, that is, a run or its model: agents with the same restrictions work on the tasks that it creates,
-// and abilities about the whole engine are refused. Which tasks it may touch is judged in each step (steps/conditions.ts).
+// and abilities about the whole engine are refused. Which tasks it may touch is judged in each step (operations/steps/conditions.ts).
 import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { AbilityHost } from './ability-host.ts'

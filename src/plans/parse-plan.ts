@@ -1,7 +1,7 @@
 // Parses a plan: checks it as a whole before anything is created. A plan has the shape of `create` with short forms; here each task
 // gets its executor and input, its path, by which later runs find it again, and a hash of its definition.
 import { basename, dirname, isAbsolute, resolve } from 'node:path'
-import type { StoredEnvironment } from '../commands/secret-reference.ts'
+import type { StoredEnvironment } from '../commands/index.ts'
 import { canonicalJson, lossIn } from '../core/json.ts'
 import { sha256 } from '../core/sha256.ts'
 import { flatten, type Plan, type PlanTask, type PlanTaskSpec } from './plan.ts'

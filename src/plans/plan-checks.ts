@@ -1,7 +1,7 @@
 // What refuses a plan: keys that do not exist or do not go together, a task without work or with two kinds of it, `after` with names that do
 // not exist or in a circle, results with one name. Each error names the part and its place in the file. plan-schema.ts says what a key takes.
 import type { z } from 'zod'
-import { fileVariable, resultVariable } from '../commands/command-environment.ts'
+import { fileVariable, resultVariable } from '../commands/index.ts'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { type ErrandError, nearestName } from '../core/errors.ts'
 import { innermostIssue } from '../core/explain-issue.ts'

@@ -1,7 +1,7 @@
 // The schema of a plan: every key with its type, in zod. What keys mean together (one kind of work per task, names that exist, no
 // cycles) is checked in plan-checks.ts.
 import { z } from 'zod'
-import { type StoredEnvironment, secretReferenceSchema } from '../commands/secret-reference.ts'
+import { type StoredEnvironment, secretReferenceSchema } from '../commands/index.ts'
 import { durationForms, parseDuration } from '../core/duration.ts'
 import { parseTime, timeForms } from '../core/time-text.ts'
 import { audiences } from '../entities/question.ts'

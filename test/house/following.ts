@@ -5,10 +5,10 @@ import type { SourceFile } from './source.ts'
 
 /** The feed itself, its followers, and steps and abilities that read one page of events. */
 const readsEvents =
-  /^src\/(?:actors\/(?:feed|follower|event-stream|task-stream)\.ts|abilities\/|steps\/|ledger\/|testing\/|board\/read-board\.ts|team\/objectives\.ts)/
+  /^src\/(?:actors\/(?:feed|follower|event-stream|task-stream)\.ts|operations\/|ledger\/|testing\/|board\/read-board\.ts|memory\/team\/objectives\.ts)/
 
 /** What an engine needs to go on when a read fails or events are purged. */
-const followsForItself = /^src\/(?:actors|board|memory|team|executors)\//
+const followsForItself = /^src\/(?:actors|agents|board|commands|memory)\//
 
 export const feedHasOneFollower = (files: SourceFile[]): string[] =>
   files.flatMap(({ path, code }) => [
@@ -25,7 +25,7 @@ const givesWay = /\b(?:nextTurn|rest|moved|setTimeout|step)\(|\bnew Promise\b/
 
 export const readingLoopsGiveWay = (files: SourceFile[]): string[] =>
   files
-    .filter(({ path }) => /^src\/(?:actors|board|memory|team|steps)\//.test(path))
+    .filter(({ path }) => /^src\/(?:actors|board|memory|operations)\//.test(path))
     .flatMap(({ path, code }) =>
       loopsOf(code)
         .filter((loop) => /\bawait\s[^;\n]*\bread\w*\(/.test(loop) && !givesWay.test(loop))

@@ -1,13 +1,13 @@
 // An agent: a model with tools, as an executor. Its conversation is stored as messages and calls, so a repeated run
 // reads them and continues.
 import type { z } from 'zod'
-import { agentRunOf } from '../../actors/agent-run.ts'
 import type { Duration } from '../../core/duration.ts'
 import { parse } from '../../core/parse.ts'
 import type { CreationBounds } from '../../entities/creation-bounds.ts'
 import { type Executor, makeExecutor } from '../../entities/executor.ts'
 import { agentOptionsSchema } from '../../entities/options.ts'
 import type { RetryOptions, RetryPolicy } from '../../entities/task-fields.ts'
+import { agentRunOf } from '../../operations/agent-run.ts'
 import type { LanguageModelLike } from '../models/language-model.ts'
 import type { ModelSettings } from '../models/step-schema.ts'
 

@@ -1,7 +1,6 @@
 // The loop of an agent. Each turn reads the conversation from the ledger and does what is next: finish the calls of the
 // last step, take another step, or end. Nothing is kept between turns, so a repeated run continues.
 import type { ZodType } from 'zod'
-import type { AgentRun } from '../../actors/agent-run.ts'
 import { Failure } from '../../core/errors.ts'
 import { parseJson } from '../../core/json-text.ts'
 import { issuesIn, issueText, safeParse, sentenceOf } from '../../core/parse.ts'
@@ -9,6 +8,7 @@ import type { Conversation, TakenStep } from '../../entities/conversation.ts'
 import type { ExecutorTask, Run } from '../../entities/executor.ts'
 import type { MessageRecord } from '../../entities/message.ts'
 import type { ParsedAgentOptions } from '../../entities/options.ts'
+import type { AgentRun } from '../../operations/agent-run.ts'
 import { requestAfter } from './endings.ts'
 import { openConversation } from './opening.ts'
 import { takeStep } from './take-step.ts'

@@ -2,7 +2,6 @@
 // team, and what memory recalls. Everything stated by others goes into user messages; system messages hold only what
 // the creator of the task and the agent say.
 import { z } from 'zod'
-import type { AgentRun, TeamMembership } from '../../actors/agent-run.ts'
 import { defined } from '../../core/defined.ts'
 import { Failure } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
@@ -11,6 +10,7 @@ import { untilAborted } from '../../core/signals.ts'
 import { startOf, storableText } from '../../core/storable-text.ts'
 import type { ExecutorTask, Run } from '../../entities/executor.ts'
 import type { Task } from '../../entities/task.ts'
+import type { AgentRun, TeamMembership } from '../../operations/agent-run.ts'
 import { defaultSystemPrompt } from '../../operations/drafts/agent-draft.ts'
 import { recalledSchema, recallHeading, recallText } from './recall.ts'
 

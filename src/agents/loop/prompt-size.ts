@@ -1,8 +1,8 @@
 // The size of what a model is sent: old results are shortened when it is too long for the model, and a provider that has cut it without an error
 // is noticed.
 
-import type { PromptCut } from '../../actors/agent-run.ts'
 import { startOf } from '../../core/storable-text.ts'
+import type { PromptCut } from '../../operations/agent-run.ts'
 import type { ModelMessage, ModelStepInput, ModelUsage } from '../models/step-schema.ts'
 
 /** What remains of a result that is shortened, in characters. */

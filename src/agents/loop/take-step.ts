@@ -1,7 +1,6 @@
 // One step of the model: called with the whole conversation, streamed live, stored once, as a whole. A step that breaks
 // off leaves only the event `model.failed`, and is retried as the policy allows.
 import { z } from 'zod'
-import type { AgentRun } from '../../actors/agent-run.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { defined } from '../../core/defined.ts'
 import { ErrandError, Failure } from '../../core/errors.ts'
@@ -16,6 +15,7 @@ import type { MessageRecord, ToolCall } from '../../entities/message.ts'
 import type { ParsedAgentOptions } from '../../entities/options.ts'
 import type { RetryPolicy } from '../../entities/task-fields.ts'
 import { resolveRetry, retryDelay } from '../../machines/family.ts'
+import type { AgentRun } from '../../operations/agent-run.ts'
 import { retryableModelCodes } from '../models/model-error.ts'
 import { addChunk, type ModelAnswer, type ModelMessage, type ModelStepInput, readChunk } from '../models/step-schema.ts'
 import { paramsOf } from './call-arguments.ts'

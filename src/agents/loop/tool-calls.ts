@@ -2,7 +2,6 @@
 // person, for other tasks) come last and stay pending meanwhile. Every failure is the result of its call, which the
 // model reads.
 import { z } from 'zod'
-import type { AgentRun } from '../../actors/agent-run.ts'
 import { failureWithin } from '../../bus/ability-error.ts'
 import { mayCall } from '../../bus/capabilities.ts'
 import { defined } from '../../core/defined.ts'
@@ -13,6 +12,7 @@ import { interruptedError } from '../../entities/call.ts'
 import type { TakenStep } from '../../entities/conversation.ts'
 import type { CallContext, CallOptions, Parsed, Run } from '../../entities/executor.ts'
 import type { OnInterrupt } from '../../entities/task-fields.ts'
+import type { AgentRun } from '../../operations/agent-run.ts'
 import { paramsOf, readArguments } from './call-arguments.ts'
 import { askUserSchema, type Tool, type Toolbox, waitForTasksSchema } from './toolbox.ts'
 

@@ -1,7 +1,6 @@
 // What a model is offered: the abilities that its task may call, under names that models allow, and two tools of the
 // agent itself.
 import { z } from 'zod'
-import type { AgentRun } from '../../actors/agent-run.ts'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import type { JsonSchema } from '../../bus/json-schema.ts'
@@ -11,6 +10,7 @@ import { type ToolDefinition, toolTable } from '../../bus/tool-names.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
 import { once } from '../../core/once.ts'
 import type { ParsedAgentOptions } from '../../entities/options.ts'
+import type { AgentRun } from '../../operations/agent-run.ts'
 
 export const askUser = 'ask_user'
 export const waitForTasks = 'wait_for_tasks'

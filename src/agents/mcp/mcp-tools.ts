@@ -1,13 +1,13 @@
 // The tools of a foreign MCP server as abilities, so that agents call them like any other: journaled, and in doubt after a crash.
 import { z } from 'zod'
 import { type Ability, defineAbility } from '../../bus/ability.ts'
+import type { Bus } from '../../bus/bus.ts'
 import type { JsonSchema } from '../../bus/json-schema.ts'
 import { defined } from '../../core/defined.ts'
 import { Failure } from '../../core/errors.ts'
 import { parse } from '../../core/parse.ts'
 import { sha256 } from '../../core/sha256.ts'
 import { startOf } from '../../core/storable-text.ts'
-import type { Engine } from '../../engine/engine-api.ts'
 
 /** The used part of a client of `@modelcontextprotocol/client`, which is connected to a server. */
 export interface McpClientLike {
@@ -32,7 +32,7 @@ export interface McpTools {
    * Registers tools that the server adds on the engine's bus, and unregisters those that it removes, from now on. Returns a function that stops
    * it. The client must follow lists too: `new Client(info, { listChanged: … })` for servers of the current protocol.
    */
-  follow(engine: Pick<Engine, 'bus'>, onError?: (error: unknown) => void): () => void
+  follow(engine: { readonly bus: Bus }, onError?: (error: unknown) => void): () => void
 }
 
 const toolSchema = z.looseObject({

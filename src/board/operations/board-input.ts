@@ -1,21 +1,18 @@
 // Input and output fields that the abilities of the board share.
 import { z } from 'zod'
-import type { Caller } from '../../bus/caller.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
-import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
 import { anyObject, spokenText } from '../../core/parse.ts'
 import { type BoardRef, boardRefSchema, boardStatuses, mainBoard } from '../../entities/board.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import { taskFields, wordSchema } from '../../entities/task-fields.ts'
 import { isRecognizedId } from '../../entities/task-id.ts'
+import { asSchema, fenceSchema } from '../../operations/acting-as.ts'
 
 export const boardSchema = wordSchema
   .default(mainBoard)
   .describe('Name of the board. Default: main, which holds all tasks of the ledger.')
 export const refsSchema = once(() => z.array(boardRefSchema).max(10_000))
-export const asSchema = wordSchema.describe('Name of the agent or person that acts.')
-export const fenceSchema = once(() => z.int().min(1).describe('Number of the claim, as `claim` returned it.'))
 export const tagsSchema = taskFields.tags.schema
 export const leaseSchema = once(() =>
   durationSchema({ min: 1 }).describe(
@@ -103,18 +100,6 @@ export const unblockedTaskSchema = once(() => z.object({ id: z.int(), subject: z
 export const changedSchema = once(() =>
   z.object({ task: boardTaskSchema(), unblocked: z.array(unblockedTaskSchema()) }),
 )
-
-/** The name under which a caller writes: its task's for a model, the user's where the surface identifies one, else `as`. */
-export function nameOf(caller: Caller, as: string | undefined): string | undefined {
-  return caller.taskId ?? caller.owner ?? as
-}
-
-/** @param field of the input that holds the name. @throws ErrandError INVALID_INPUT { field } when there is no name. */
-export function requireName(caller: Caller, given: string | undefined, field: 'as' | 'owner' = 'as'): string {
-  const name = nameOf(caller, given)
-  if (name !== undefined) return name
-  throw new ErrandError('INVALID_INPUT', `A claim requires an owner: set \`${field}\`.`, { field })
-}
 
 /** The task ids among the references of an input. Numbers are resolved and validated in the transaction itself. */
 export function idsAmong(...refs: ReadonlyArray<BoardRef | readonly BoardRef[] | undefined>): string[] {

@@ -7,19 +7,17 @@ import { anyJsonObject } from '../../core/parse.ts'
 import { boardRefSchema, boardStatuses, mainBoard } from '../../entities/board.ts'
 import { fieldsFor } from '../../entities/task-fields.ts'
 import type { AbilityHost } from '../../operations/ability-host.ts'
+import { asSchema, fenceSchema, nameOf } from '../../operations/acting-as.ts'
 import { createOnBoard } from '../create-task.ts'
 import { deleteFromBoard } from '../hold-task.ts'
 import { numberNewTasks, openBoard } from '../numbering.ts'
 import { findOnBoard } from '../task-ref.ts'
 import { updateOnBoard } from '../update-task.ts'
 import {
-  asSchema,
   boardSchema,
   changedSchema,
-  fenceSchema,
   idsAmong,
   leaseSchema,
-  nameOf,
   reasonSchema,
   refsSchema,
   resultSchema,

@@ -4,6 +4,7 @@ import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { boardRefSchema } from '../../entities/board.ts'
 import type { AbilityHost } from '../../operations/ability-host.ts'
+import { nameOf, requireName } from '../../operations/acting-as.ts'
 import { claimNext, claimOnBoard } from '../claim-task.ts'
 import { explainNoClaim, noClaimSchema } from '../explain-no-claim.ts'
 import { completeOnBoard, giveBackClaim, heartbeatOnBoard, releaseOnBoard } from '../hold-task.ts'
@@ -13,11 +14,9 @@ import {
   changedSchema,
   claimantShape,
   idsAmong,
-  nameOf,
   nextClaimShape,
   ownerShape,
   reasonSchema,
-  requireName,
   resultSchema,
   taskSchema,
   termsShape,

@@ -5,6 +5,7 @@ import { once } from '../../core/once.ts'
 import { boardRefSchema, boardStatuses } from '../../entities/board.ts'
 import { wordSchema } from '../../entities/task-fields.ts'
 import type { AbilityHost } from '../../operations/ability-host.ts'
+import { asSchema } from '../../operations/acting-as.ts'
 import { listText } from '../list-text.ts'
 import {
   claimLogOf,
@@ -16,15 +17,7 @@ import {
   whyOnBoard,
   whySchema,
 } from '../read-board.ts'
-import {
-  asSchema,
-  boardSchema,
-  boardTaskSchema,
-  idsAmong,
-  oneTaskSchema,
-  tagsSchema,
-  taskSchema,
-} from './board-input.ts'
+import { boardSchema, boardTaskSchema, idsAmong, oneTaskSchema, tagsSchema, taskSchema } from './board-input.ts'
 
 /** An unknown task is NOT_FOUND `Task 9 not found`. */
 export function boardGet(host: AbilityHost) {

@@ -6,20 +6,12 @@ import { durationSchema } from '../../core/duration-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
 import type { AbilityHost } from '../../operations/ability-host.ts'
+import { asSchema, nameOf, requireName } from '../../operations/acting-as.ts'
 import { maxWaitMs } from '../team/await-work.ts'
 import { answerRequest, requestSchema, requestsOf, sendRequest } from '../team/handshakes.ts'
 import { readInbox, returnMail, sendMail, verdictSchema } from '../team/mail.ts'
 import { giveBackWork, waitForWork } from '../team/wait-for-work.ts'
-import {
-  asSchema,
-  boardSchema,
-  boardTaskSchema,
-  idsAmong,
-  nameOf,
-  nextClaimShape,
-  requireName,
-  undelivered,
-} from './board-input.ts'
+import { boardSchema, boardTaskSchema, idsAmong, nextClaimShape, undelivered } from './board-input.ts'
 
 /** Maximum length of a message body, in characters. */
 const maxBodyLength = 65_536

@@ -139,7 +139,7 @@ function shellRun(settings: CommandSettings) {
 /** The executor of the commands; the engine's own of this name, if it has one. */
 const backgroundExecutor = 'shell'
 
-/** The command is a subtask of the calling task and sends it a message when it ends (`steps/notify-parent.ts`). */
+/** The command is a subtask of the calling task and sends it a message when it ends (`operations/steps/notify-parent.ts`). */
 function shellBackground({ folder, confirm, killGraceMs, inheritEnv, clock }: CommandSettings) {
   return defineAbility({
     id: 'shell:background',

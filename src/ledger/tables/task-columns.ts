@@ -52,7 +52,7 @@ export const definitionFields = {
 
 /**
  * `unreadable` is shown to people; the replacements of fields that are judged are harmless. Admission fails a task with any of them
- * (steps/admit.ts).
+ * (operations/steps/admit.ts).
  */
 const standIns: StandIns = {
   input: { fits: () => true, of: unreadableValue },

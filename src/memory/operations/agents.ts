@@ -4,7 +4,6 @@ import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { taskIdSchema } from '../../entities/task-fields.ts'
 import { maxObjectives } from '../../entities/team.ts'
-import type { AbilityHost } from '../../operations/ability-host.ts'
 import { eitherCase } from '../../operations/key-case.ts'
 import { refuseTasks } from '../../operations/own-tasks.ts'
 import { countsShape } from '../consolidation-run.ts'
@@ -20,6 +19,7 @@ import {
   roleSchema,
   summarySchema,
 } from './agent-input.ts'
+import type { MemoryAbilityHost } from './memory-ability-host.ts'
 import { teamContextSchema } from './team-view.ts'
 
 const joinSchema = once(() =>
@@ -40,7 +40,7 @@ const agentJoinInput = once(() => eitherCase(joinSchema(), { assignedObjectives:
 const agentJoinOutput = once(() => z.object({ branch: z.string(), context: teamContextSchema() }))
 
 /** A caller with a task may only name tasks of its own subtree. */
-export function agentJoin(host: AbilityHost) {
+export function agentJoin(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'agent:join',
     access: 'create',
@@ -73,7 +73,7 @@ const agentCompleteOutput = once(() =>
 )
 
 /** A caller with a task may only name tasks of its own subtree. */
-export function agentComplete(host: AbilityHost) {
+export function agentComplete(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'agent:complete',
     access: 'control',
@@ -99,7 +99,7 @@ const agentTimelineInput = once(() => eitherCase(stintsSchema()))
 const agentTimelineOutput = once(() => z.object({ stints: z.array(timelineSchema) }))
 
 /** Latest first. Spans all tasks, so it is reserved for people and programs. */
-export function agentTimeline(host: AbilityHost) {
+export function agentTimeline(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'agent:timeline',
     access: 'read',

@@ -4,7 +4,6 @@ import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
-import type { AbilityHost } from '../../operations/ability-host.ts'
 import { eitherCase } from '../../operations/key-case.ts'
 import { idsIn } from '../../operations/own-tasks.ts'
 import { archiveBranch, archiveSchema, archiveTask } from '../archive.ts'
@@ -13,6 +12,7 @@ import type { MemoryHost } from '../memory-host.ts'
 import { mergeOutcomeSchema } from '../merge.ts'
 import { observeSchema, recordObservation, remember, rememberSchema } from '../record-observation.ts'
 import { saveEpisode, saveSchema } from '../save-episode.ts'
+import type { MemoryAbilityHost } from './memory-ability-host.ts'
 
 const memObserveInput = once(() => eitherCase(observeSchema()))
 
@@ -22,7 +22,7 @@ const memObserveOutput = once(() => z.object({ observationId: z.string() }))
  * BRANCH_CLOSED for an archived branch, NOT_FOUND for an unknown one. With `memory.consolidateEvery` it may trigger a consolidation of the
  * session.
  */
-export function memObserve(host: AbilityHost) {
+export function memObserve(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'mem:observe',
     access: 'create',
@@ -50,7 +50,7 @@ const memRememberInput = once(() => eitherCase(rememberSchema()))
 const memRememberOutput = once(() => z.object({ factId: z.string() }))
 
 /** The fact is not compared with others here; the next consolidation at the agent's level merges duplicates. */
-export function memRemember(host: AbilityHost) {
+export function memRemember(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'mem:remember',
     access: 'create',
@@ -66,7 +66,7 @@ export function memRemember(host: AbilityHost) {
 const memConsolidateInput = once(() => eitherCase(consolidateSchema()))
 
 /** A second run changes nothing. INVALID_INPUT if an input that the level requires is missing; NOT_FOUND for unknown ids. */
-export function memConsolidate(host: AbilityHost) {
+export function memConsolidate(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'mem:consolidate',
     access: 'control',
@@ -83,7 +83,7 @@ export function memConsolidate(host: AbilityHost) {
 const memMergeInput = once(() => eitherCase(mergeSchema()))
 
 /** Observations of the branch that are not consolidated yet become facts first. Facts that were merged before are not merged again. */
-export function memMerge(host: AbilityHost) {
+export function memMerge(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'mem:merge',
     access: 'control',
@@ -98,7 +98,7 @@ export function memMerge(host: AbilityHost) {
 const memSaveOutput = once(() => z.object({ factId: z.string() }))
 
 /** Stores one fact of the category `episode` per task; a second call updates it. Your own ability under this id replaces it. */
-export function memSave(host: AbilityHost) {
+export function memSave(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'mem:save',
     access: 'control',
@@ -124,7 +124,7 @@ const memArchiveOutput = once(() =>
  * Archiving a task twice adds nothing. `main` cannot be archived. A closed branch stays readable and accepts no writes. Your own ability
  * under this id replaces it.
  */
-export function memArchive(host: AbilityHost) {
+export function memArchive(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'mem:archive',
     access: 'control',
@@ -142,6 +142,6 @@ export function memArchive(host: AbilityHost) {
 }
 
 /** The engine archives ended tasks even while it closes, when other callers can no longer write. */
-async function reconcilerHost(host: AbilityHost, { surface }: Caller): Promise<MemoryHost> {
+async function reconcilerHost(host: MemoryAbilityHost, { surface }: Caller): Promise<MemoryHost> {
   return surface === 'engine' ? await host.whileClosing() : host
 }

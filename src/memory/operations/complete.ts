@@ -1,15 +1,15 @@
 // task:complete: completes the task of a team; its durable facts are merged into the branch above.
 import { z } from 'zod'
-import { asSchema, fenceSchema, nameOf } from '../../board/operations/board-input.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { taskStatuses } from '../../entities/task.ts'
-import type { AbilityHost } from '../../operations/ability-host.ts'
+import { asSchema, fenceSchema, nameOf } from '../../operations/acting-as.ts'
 import { eitherCase } from '../../operations/key-case.ts'
 import { taskIdSchema } from '../../operations/task/task-input.ts'
 import { mergeOutcomeSchema } from '../merge.ts'
 import { completeTask } from '../team/complete-task.ts'
 import { summarySchema } from './agent-input.ts'
+import type { MemoryAbilityHost } from './memory-ability-host.ts'
 
 const inputSchema = once(() =>
   z
@@ -54,7 +54,7 @@ const taskCompleteOutput = once(() =>
 )
 
 /** A caller with a task may complete tasks below it, but not itself: its run would end in the middle of the call. */
-export function taskComplete(host: AbilityHost) {
+export function taskComplete(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'task:complete',
     access: 'control',

@@ -2,11 +2,11 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
-import type { AbilityHost } from '../../operations/ability-host.ts'
 import { eitherCase } from '../../operations/key-case.ts'
 import { taskIdSchema } from '../../operations/task/task-input.ts'
 import { teamContext } from '../team/context.ts'
 import { contextText } from '../team/context-text.ts'
+import type { MemoryAbilityHost } from './memory-ability-host.ts'
 import { teamContextSchema } from './team-view.ts'
 
 const inputSchema = once(() =>
@@ -25,7 +25,7 @@ const taskContextInput = once(() => eitherCase(inputSchema()))
 const taskContextOutput = once(() => teamContextSchema().partial().extend({ text: z.string().optional() }))
 
 /** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the read itself. */
-export function taskContext(host: AbilityHost) {
+export function taskContext(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'task:context',
     access: 'read',

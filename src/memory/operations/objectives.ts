@@ -3,11 +3,11 @@ import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { maxObjectives, objectiveStatuses } from '../../entities/team.ts'
-import type { AbilityHost } from '../../operations/ability-host.ts'
 import { eitherCase } from '../../operations/key-case.ts'
 import { taskIdSchema } from '../../operations/task/task-input.ts'
 import { appendObjectives, objectiveLog as logOf, objectiveChangeSchema, updateObjective } from '../team/objectives.ts'
 import { agentIdSchema, objectiveAliases, objectiveIdSchema } from './agent-input.ts'
+import type { MemoryAbilityHost } from './memory-ability-host.ts'
 import { objectivesSchema } from './team-view.ts'
 
 const addSchema = once(() =>
@@ -24,7 +24,7 @@ const addSchema = once(() =>
 const objectiveAddInput = once(() => eitherCase(addSchema()))
 
 /** New objectives continue the numbering and start as todo. */
-function objectiveAdd(host: AbilityHost) {
+export function objectiveAdd(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'objective:add',
     access: 'control',
@@ -52,7 +52,7 @@ const updateSchema = once(() =>
 const objectiveUpdateInput = once(() => eitherCase(updateSchema(), objectiveAliases))
 
 /** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the step itself. */
-function objectiveUpdate(host: AbilityHost) {
+export function objectiveUpdate(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'objective:update',
     access: 'control',
@@ -77,7 +77,7 @@ const objectiveLogInput = once(() => eitherCase(logSchema(), objectiveAliases))
 const objectiveLogOutput = once(() => z.object({ changes: z.array(objectiveChangeSchema) }))
 
 /** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the read itself. */
-function objectiveLog(host: AbilityHost) {
+export function objectiveLog(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'objective:log',
     access: 'read',
@@ -87,6 +87,3 @@ function objectiveLog(host: AbilityHost) {
     handle: async (input, { caller }) => ({ changes: await logOf(host, caller, input) }),
   })
 }
-
-/** Their registration and their types derive from this list. */
-export const objectiveAbilities = [objectiveAdd, objectiveLog, objectiveUpdate] as const

@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
-import type { AbilityHost } from '../../operations/ability-host.ts'
 import { eitherCase } from '../../operations/key-case.ts'
 import { refuseTasks } from '../../operations/own-tasks.ts'
 import {
@@ -18,12 +17,13 @@ import {
 import { factIdSchema } from '../request-fields.ts'
 import { chunkSchema, retrieve, retrieveSchema } from '../retrieve.ts'
 import { whyFact } from '../why-fact.ts'
+import type { MemoryAbilityHost } from './memory-ability-host.ts'
 import { branchPageSchema, factPageSchema, historyPageSchema, observationPageSchema, whySchema } from './memory-view.ts'
 
 const memFactsInput = once(() => eitherCase(factQuerySchema()))
 
 /** With `inherited`, a fact and its copy on a parent branch are listed once, as the branch's own. */
-export function memFacts(host: AbilityHost) {
+export function memFacts(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'mem:facts',
     access: 'read',
@@ -37,7 +37,7 @@ export function memFacts(host: AbilityHost) {
 const memBranchesInput = once(() => eitherCase(branchQuerySchema()))
 
 /** Oldest first. */
-export function memBranches(host: AbilityHost) {
+export function memBranches(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'mem:branches',
     access: 'read',
@@ -54,7 +54,7 @@ export function memBranches(host: AbilityHost) {
 
 const memObservationsInput = once(() => eitherCase(observationQuerySchema()))
 
-export function memObservations(host: AbilityHost) {
+export function memObservations(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'mem:observations',
     access: 'read',
@@ -67,7 +67,7 @@ export function memObservations(host: AbilityHost) {
 
 const memHistoryInput = once(() => eitherCase(historyQuerySchema()))
 
-export function memHistory(host: AbilityHost) {
+export function memHistory(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'mem:history',
     access: 'read',
@@ -87,7 +87,7 @@ const memRetrieveOutput = once(() => z.object({ chunks: z.array(chunkSchema()) }
  * By text relevance, weighted with confidence and age. A fact and its copy on a parent branch appear once. Your own ability under this id
  * replaces it.
  */
-export function memRetrieve(host: AbilityHost) {
+export function memRetrieve(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'mem:retrieve',
     access: 'read',
@@ -108,7 +108,7 @@ const memWhyInput = once(() =>
  * `mentions` are decisions about other facts that name this one; `others` are the facts related to it by a decision; `sources` are the
  * facts of lower branches that it was merged from, each with its own source.
  */
-export function memWhy(host: AbilityHost) {
+export function memWhy(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'mem:why',
     access: 'read',

@@ -3,11 +3,11 @@ import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { filterByStatus, statusFilterSchema } from '../../entities/status-filter.ts'
-import type { AbilityHost } from '../../operations/ability-host.ts'
 import { eitherCase } from '../../operations/key-case.ts'
 import { refuseTasks } from '../../operations/own-tasks.ts'
 import { listTeams } from '../team/teams.ts'
 import { limitSchema, offsetSchema } from './agent-input.ts'
+import type { MemoryAbilityHost } from './memory-ability-host.ts'
 import { teamTaskSchema } from './team-view.ts'
 
 const inputSchema = once(() =>
@@ -24,7 +24,7 @@ const taskTeamsInput = once(() => eitherCase(inputSchema(), { taskType: 'type' }
 const taskTeamsOutput = once(() => z.object({ tasks: z.array(teamTaskSchema()) }))
 
 /** Spans all tasks, so it is reserved for people and programs. */
-export function taskTeams(host: AbilityHost) {
+export function taskTeams(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'task:teams',
     access: 'read',

@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
-import type { AbilityHost } from '../../operations/ability-host.ts'
 import { refuseTasks } from '../../operations/own-tasks.ts'
 import { reportTypes } from '../team/teams.ts'
+import type { MemoryAbilityHost } from './memory-ability-host.ts'
 
 const taskTypesInput = once(() => z.strictObject({}))
 
@@ -28,7 +28,7 @@ const taskTypesOutput = once(() =>
 )
 
 /** Spans all tasks, so it is reserved for people and programs. */
-export function taskTypes(host: AbilityHost) {
+export function taskTypes(host: MemoryAbilityHost) {
   return defineAbility({
     id: 'task:types',
     access: 'read',

@@ -308,7 +308,7 @@ function requireRoom(
 
 /**
  * A task under a key is shown only to its owner and to callers with the right to read. The keys of a principal are prefixed by its name
- * (abilities/task/keys.ts); this check covers the keys of callers without a name.
+ * (operations/task/keys.ts); this check covers the keys of callers without a name.
  */
 function requireKeyOfOwn(draft: TaskDraft, existing: NewTask, by: Caller | undefined): void {
   if (by !== undefined && !mayKnowOf(by, existing.policy.principal)) throw keyTaken(draft)

@@ -1,7 +1,6 @@
 // The journal's steps: each request of a live run is recorded before it takes effect, and its outcome after. Each step checks in its own
 // transaction that the run is still the run of the task: this is the fence.
 
-import type { ModelFailure, PromptCut } from '../../actors/agent-run.ts'
 import { ErrandError, type StoredError } from '../../core/errors.ts'
 import type { CallRecord, CallStatus } from '../../entities/call.ts'
 import type { TaskRecord } from '../../entities/task.ts'
@@ -16,6 +15,7 @@ import {
   type Tx,
 } from '../../ledger/ledger.ts'
 import { divergenceMessage } from '../../machines/divergence.ts'
+import type { ModelFailure, PromptCut } from '../agent-run.ts'
 import { callEvent, endEntry, outcomeEvent } from './journal-closing.ts'
 import { observeAnswer } from './observe-work.ts'
 import { type EventTask, eventOf, type StepContext } from './step-context.ts'

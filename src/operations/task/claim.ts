@@ -1,11 +1,11 @@
 // task:claim: claims a task without an executor: a given one, or the best available.
 import { z } from 'zod'
-import { requireName } from '../../board/operations/board-input.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { claimOptionsSchema } from '../../entities/options.ts'
 import type { Task } from '../../entities/task.ts'
 import type { AbilityHost } from '../ability-host.ts'
+import { requireName } from '../acting-as.ts'
 import { idsIn } from '../own-tasks.ts'
 import { claim } from '../steps/claim.ts'
 import { claimSearching } from '../steps/claim-search.ts'

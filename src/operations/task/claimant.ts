@@ -1,8 +1,8 @@
 // The claimant in the input of writes to a claimed task. A caller that the surface identifies replaces it.
 
-import { nameOf } from '../../board/operations/board-input.ts'
 import { claimTokenOptionsSchema } from '../../entities/options.ts'
 import { type ClaimToken, claimTokenFrom } from '../../machines/ownership.ts'
+import { nameOf } from '../acting-as.ts'
 import type { ChangeContext } from './task-change.ts'
 
 const { owner, fence } = claimTokenOptionsSchema().shape

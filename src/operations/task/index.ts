@@ -1,10 +1,5 @@
 // The abilities of tasks, one file each. Their registration and their types derive from this list.
 
-import { taskRoute } from '../../agents/operations/route.ts'
-import { taskComplete } from '../../memory/operations/complete.ts'
-import { taskContext } from '../../memory/operations/context.ts'
-import { taskTeams } from '../../memory/operations/teams.ts'
-import { taskTypes } from '../../memory/operations/work-types.ts'
 import { taskAnswer } from './answer.ts'
 import { taskBlock } from './block.ts'
 import { taskCalls } from './calls.ts'
@@ -38,8 +33,6 @@ export const taskAbilities = [
   taskCalls,
   taskCancel,
   taskClaim,
-  taskComplete,
-  taskContext,
   taskCreate,
   taskDelete,
   taskFail,
@@ -53,13 +46,10 @@ export const taskAbilities = [
   taskRelease,
   taskResume,
   taskRetry,
-  taskRoute,
   taskRuns,
   taskSend,
   taskStart,
   taskStream,
-  taskTeams,
-  taskTypes,
   taskUnblock,
   taskUpdate,
   taskWait,

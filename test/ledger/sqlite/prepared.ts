@@ -72,7 +72,7 @@ const building = /(?<![\w.])(?:prepare|prepareText)\(|\.(?:compile|query)(?:<.*>
 /** The lines of the source that build statements. */
 export function buildingLines(files: readonly SourceFile[] = readFolder(root, 'src/ledger', '.ts')): string[] {
   return files
-    .filter(({ path }) => !/^src\/ledger\/(?:statement\.ts|migrations\/|dialects\/|check\/)/.test(path))
+    .filter(({ path }) => !/^src\/ledger\/(?:statement\.ts|migrations\/|sqlite\/|postgres\/|check\/)/.test(path))
     .flatMap(({ path, code }) =>
       code.split('\n').flatMap((line, index) => (building.test(line) ? [`${path}:${index + 1}`] : [])),
     )

@@ -22,7 +22,7 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
   const { inserts, saves } = statementsOf(compiler, entries)
   const ofBoards = statementsOf(compiler, boards)
   const selectBoards = ofBoards.select((board) => board.orderBy('name', 'asc'))
-  // The name of the hole says what the step does with the board (dialects/postgres/concerns.ts).
+  // The name of the hole says what the step does with the board (ledger/postgres/concerns.ts).
   const byName = (purpose: string) => ofBoards.select((board, hole) => board.where('name', '=', hole(purpose)))
   const [selectNamed, selectToAdd, selectToNumber] = [byName('name'), byName('toAdd'), byName('toNumber')]
   const upsertBoard = ofBoards.upsert(['name'], ['nextNumber', 'seenSeq'])

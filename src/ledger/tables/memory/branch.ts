@@ -27,7 +27,7 @@ export function createBranchTable(compiler: StatementCompiler): Tx['branch'] {
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
-  // dialects/postgres/concerns.ts recognizes this read by the name of its hole, and locks the name of the branch.
+  // ledger/postgres/concerns.ts recognizes this read by the name of its hole, and locks the name of the branch.
   const selectToCreate = select((branch, hole) => branch.where('name', '=', hole('toCreate')))
   const insertBranch = insert()
   const get = finds('name')

@@ -1,7 +1,7 @@
 // The `ask` executor asks exactly the question of the task and invents no default.
 import { describe, expect, it } from 'vitest'
 import type { AskOptions, Executor, Run } from '../../src/entities/executor.ts'
-import { ask, createAsk } from '../../src/plans/ask.ts'
+import { ask, createAsk } from '../../src/operations/ask.ts'
 
 async function asked(executor: Executor, input: unknown): Promise<[string, unknown, AskOptions | undefined]> {
   const questions: Array<[string, unknown, AskOptions | undefined]> = []

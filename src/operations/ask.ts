@@ -8,7 +8,7 @@ import { once } from '../core/once.ts'
 import type { AskOptions, Executor } from '../entities/executor.ts'
 import { ownExecutor } from '../entities/executor.ts'
 import { audiences } from '../entities/question.ts'
-import { toAnswerSchema } from '../operations/steps/answer-schema.ts'
+import { toAnswerSchema } from './steps/answer-schema.ts'
 
 const askInput = once(() =>
   z.strictObject({
