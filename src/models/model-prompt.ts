@@ -127,12 +127,22 @@ function addUserText(prompt: PromptMessage[], text: string): void {
   prompt.push({ role: 'user', content: [{ type: 'text', text }] })
 }
 
+/**
+ * What an answer says. Providers refuse texts of spaces alone, and answers with reasoning alone: these are left out, unless a text carries a
+ * signature of the provider beside something else.
+ */
+function toAssistantParts(message: ModelMessage, version: Version): AssistantPart[] {
+  const parts = allParts(message, version).filter((part) => !isBlank(part) || part.providerOptions !== undefined)
+  return parts.every((part) => isBlank(part) || part.type.startsWith('reasoning')) ? [] : parts
+}
+
+function isBlank(part: AssistantPart): boolean {
+  return part.type === 'text' && part.text.trim() === ''
+}
+
 /** The answer as it came, with what the provider wants back. Sources have no place in a prompt. */
-function toAssistantParts({ content, tool_calls: calls = [], parts }: ModelMessage, version: Version): AssistantPart[] {
-  if (parts === undefined) {
-    const text: AssistantPart[] = content === '' ? [] : [{ type: 'text', text: content }]
-    return [...text, ...calls.map(toToolCallPart)]
-  }
+function allParts({ content, tool_calls: calls = [], parts }: ModelMessage, version: Version): AssistantPart[] {
+  if (parts === undefined) return [{ type: 'text', text: content }, ...calls.map(toToolCallPart)]
   const left = new Set(calls)
   const found = parts.flatMap((part): AssistantPart[] => {
     const { providerMetadata } = part
