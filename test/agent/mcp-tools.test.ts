@@ -126,11 +126,16 @@ it('tools have ids of their own whatever their names, keep schemas that cannot b
     { name: 'a.b' },
     { name: 'a/b' },
     { name: 'drop', annotations: { destructiveHint: true } },
-    { name: 'odd', inputSchema: { type: 'object', properties: { x: { $ref: 'https://a.test/schema' } } } },
+    { name: 'odd', inputSchema: { type: 'object', properties: { x: { type: 'string', pattern: '(' } } } },
+    {
+      name: 'old',
+      inputSchema: { type: 'object', properties: { a: { type: 'string' }, b: { $ref: '#/properties/a' } } },
+    },
   ])
   const { abilities } = await mcpTools(server.client, { module: 'far', confirm: ({ name }) => name === 'drop' })
-  expect(new Set(abilities.map(({ id }) => id)).size).toBe(4)
-  expect(abilities.map(({ confirm }) => confirm)).toEqual([false, false, true, false])
-  expect(abilities[3]?.inputSchema['description']).toContain('https://a.test/schema')
+  expect(new Set(abilities.map(({ id }) => id)).size).toBe(5)
+  expect(abilities.map(({ confirm }) => confirm)).toEqual([false, false, true, false, false])
+  expect(abilities[3]?.inputSchema['description']).toContain('"pattern":"("')
+  expect(abilities[4]?.inputSchema['properties']).toEqual({ a: { type: 'string' }, b: { type: 'string' } })
   await refusalOf(mcpTools(server.client, { module: 'a:b' }), 'INVALID_INPUT')
 })

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { type Ability, defineAbility } from '../../bus/ability.ts'
 import type { JsonSchema } from '../../bus/json-schema.ts'
+import { modelSchema } from '../../bus/model-schema.ts'
 import { defined } from '../../core/defined.ts'
 import { Failure } from '../../core/errors.ts'
 import { parse } from '../../core/parse.ts'
@@ -142,11 +143,12 @@ function toAbility(client: McpClientLike, module: string, tool: Tool, confirm: M
   }) as unknown as Ability
 }
 
-/** The server checks the arguments in any case, so a schema that cannot be converted is no reason to leave the tool out. */
+/** As models get it. The server checks the arguments in any case, so a schema that cannot be converted is no reason to leave the tool out. */
 function usableSchema(schema: Tool['inputSchema']): JsonSchema {
+  const plain = modelSchema(schema)
   try {
-    z.fromJSONSchema(schema as never)
-    return schema
+    z.fromJSONSchema(plain as never)
+    return plain
   } catch {
     return { type: 'object', description: `The arguments fit this JSON Schema: ${JSON.stringify(schema)}` }
   }
