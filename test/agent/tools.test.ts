@@ -378,7 +378,7 @@ describe('a failed tool call', () => {
     expect(model.messages(2).at(-1)).toMatchObject({ role: 'tool', content: 'null' })
   })
 
-  it('two tool calls with one id of the model are two calls', async () => {
+  it('two tool calls with one id of the model are two calls, whose results go back under two ids', async () => {
     const model = llm((_input, step) =>
       step > 1
         ? { content: 'Done' }
@@ -393,6 +393,11 @@ describe('a failed tool call', () => {
     const task = await engine.create({ goal: 'Try' })
     await engine.result(task)
     expect(await callsOf(engine, task)).toEqual(['test:echo completed "a"', 'test:echo completed "b"'])
+    expect(inShort(model.messages(2)).slice(-3)).toEqual([
+      'assistant:  same=test_echo({"text":"a"}) call_1_2=test_echo({"text":"b"})',
+      'tool same: a',
+      'tool call_1_2: b',
+    ])
   })
 })
 
