@@ -378,6 +378,26 @@ describe('a failed tool call', () => {
     expect(model.messages(2).at(-1)).toMatchObject({ role: 'tool', content: 'null' })
   })
 
+  it('a result with a type of media and data is read as it is, except images, sounds and files of MCP servers', async () => {
+    const page = { mimeType: 'text/html', data: '<p>Hello</p>' }
+    const media = [
+      { type: 'image', mimeType: 'image/png', data: 'AAAA' },
+      { type: 'resource', resource: { uri: 'file:///a', blob: 'AAAA' } },
+    ]
+    const model = llm((_input, step) =>
+      step > 1 ? { content: 'Seen' } : { toolCalls: [{ id: 'a', name: 'test_look', arguments: {} }] },
+    )
+    const engine = await openEngine({ abilities: [model.ability, tool('test:look', () => ({ page, media }))] })
+    await engine.result(await engine.create({ goal: 'Look' }))
+    expect(JSON.parse(model.messages(2).at(-1)?.content ?? '')).toEqual({
+      page,
+      media: [
+        { type: 'image', mimeType: 'image/png', data: '(3 bytes of image/png, left out)' },
+        { type: 'resource', resource: { uri: 'file:///a', blob: '(3 bytes of unknown type, left out)' } },
+      ],
+    })
+  })
+
   it('two tool calls with one id of the model are two calls, whose results go back under two ids', async () => {
     const model = llm((_input, step) =>
       step > 1

@@ -36,7 +36,9 @@ const minExpectedTokens = 1_000
  * longer than their context, from its beginning and without an error.
  */
 export function promptCut({ messages, tools }: ModelStepInput, { inputTokens }: ModelUsage): PromptCut | undefined {
-  const expectedTokens = Math.round(Buffer.byteLength(JSON.stringify([messages, tools ?? []])) / 4)
+  // Without the parts of answers: they repeat the text, and providers do not count old reasoning, signatures and images by their bytes.
+  const counted = messages.map(({ parts: _parts, ...message }) => message)
+  const expectedTokens = Math.round(Buffer.byteLength(JSON.stringify([counted, tools ?? []])) / 4)
   if (inputTokens === null || inputTokens === 0 || expectedTokens < minExpectedTokens) return undefined
   return inputTokens < expectedTokens / 2 ? { inputTokens, expectedTokens } : undefined
 }
