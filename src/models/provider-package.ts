@@ -42,17 +42,15 @@ export async function packagedModel(
   if (found === undefined) return undefined
   const [, create] =
     Object.entries(found).find(([key, value]) => /^create[A-Z]/.test(key) && typeof value === 'function') ?? []
-  if (create === undefined) {
+  const settings = { fetch: fetchStream, ...keyOf(provider, env) }
+  const modelOf = (create as ((settings: object) => unknown) | undefined)?.(settings)
+  if (typeof modelOf !== 'function') {
     throw new ErrandError(
       'INVALID_INPUT',
-      `The package ${packageName} offers no models: it exports no function \`create…\`.`,
-      {
-        package: packageName,
-      },
+      `The package ${packageName} offers no models: it exports no function \`create…\` that makes a provider.`,
+      { package: packageName },
     )
   }
-  const settings = { fetch: fetchStream, ...keyOf(provider, env) }
-  const modelOf = (create as (settings: object) => (name: string) => unknown)(settings)
   return requireLanguageModel(modelOf(name), `The model "${provider}:${name}"`)
 }
 
