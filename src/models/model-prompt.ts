@@ -87,8 +87,8 @@ function toTool({ function: tool }: NonNullable<ModelStepInput['tools']>[number]
 /**
  * The conversation in the order that every provider accepts. Templates of many servers require that user and assistant take turns, and an
  * OpenAI-compatible address does not say whose template is behind it. So consecutive results become one message, as the specification
- * requires, and so do consecutive messages of the user, and of the model; between results and the user stands a short answer; no answer is empty, and the last
- * message is none.
+ * requires, and so do consecutive messages of the user, and of the model. Between results and the user stands a short answer. No answer is empty,
+ * and the last message is not an answer.
  */
 export function toPrompt(messages: readonly ModelMessage[], version: Version = 'v4'): PromptMessage[] {
   const prompt: PromptMessage[] = []

@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ErrandError } from '../../src/core/errors.ts'
 import { runModelStep, streamModelStep } from '../../src/models/model-step.ts'
@@ -269,6 +270,20 @@ describe('provider:name as a model name', () => {
     const model = await choose('local:x', { LOCAL_BASE_URL: `http://127.0.0.1:${port}` })
     const failure = await failureOf(runModelStep(model, hello, never()))
     expect(failure).toMatchObject({ code: 'protocol', retry: false, message: expect.stringContaining(said) })
+  })
+
+  it('ANTHROPIC_BASE_URL is the address for the package of Anthropic, not that of a server with chat completions', async () => {
+    const address = 'https://proxy.test/v1'
+    const env = { ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: address }
+    const createAnthropic = ({ baseURL }: { baseURL: string }) => createOpenAICompatible({ name: baseURL, baseURL })
+    const model = await namedModel('anthropic:claude', env, { loadPackage: async () => ({ createAnthropic }) })
+    expect(model.provider).toContain(address)
+    const missing = Object.assign(new Error("Cannot find package '@ai-sdk/anthropic' imported from /app/x.js"), {
+      code: 'ERR_MODULE_NOT_FOUND',
+    })
+    await expect(
+      namedModel('anthropic:claude', env, { loadPackage: () => Promise.reject(missing) }),
+    ).rejects.toMatchObject({ code: 'NOT_OFFERED', message: expect.stringContaining('npm install @ai-sdk/anthropic') })
   })
 
   it.each(['text/plain; charset=utf-8', 'application/octet-stream'])(
