@@ -294,6 +294,40 @@ describe('an agent whose result has a schema', () => {
     expect(model.messages(1)[0]?.content).toContain('"score"')
   })
 
+  it.each([
+    [
+      'references',
+      z.object({ from: z.object({ x: z.number() }).meta({ id: 'Place' }), at: z.coerce.date() }),
+      { type: 'object', properties: { from: { properties: { x: { type: 'number' } } }, at: {} } },
+    ],
+    [
+      'objects as alternatives',
+      z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
+      { type: 'object', properties: { a: { type: 'string' }, b: { type: 'string' } } },
+    ],
+    [
+      'a text as an alternative',
+      z.union([z.string(), z.object({ a: z.string() })]),
+      { anyOf: [{ type: 'string' }, { type: 'object' }] },
+    ],
+  ])('an agent whose result has %s passes a schema that providers accept', async (_what, result, schema) => {
+    const model = llm(() => ({ content: '{"a": "x", "from": {"x": 1}, "at": "2026-01-01"}' }))
+    const engine = await openEngine({ abilities: [model.ability], executors: { judge: agent({ result }) } })
+    await engine.settled(await engine.create({ executor: 'judge', goal: 'Judge' }))
+    const format = model.inputs[0]?.responseFormat
+    expect(format).toMatchObject({ type: 'json', schema })
+    expect(JSON.stringify([format, model.messages(1)])).not.toMatch(/\$ref|\$defs/)
+  })
+
+  it('an agent whose result no JSON value fits is refused with the place', () => {
+    expect(() => agent({ result: z.object({ at: z.date() }) })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_INPUT',
+        message: expect.stringContaining('date at at') as string,
+      }) as never,
+    )
+  })
+
   it('an agent whose result has a schema may call tools first; only the last answer must match the schema', async () => {
     const model = createScriptedModel([
       { text: 'Let me look.', tools: [{ name: 'test_echo', input: { text: 'a' } }] },
