@@ -1,5 +1,5 @@
-// What a migration is: a list of statements for a dialect. Numbered, static, append-only; the same list for both databases.
-import type { Compilable, Kysely, RawBuilder } from 'kysely'
+// What a migration is: a list of statements for a dialect; the same list for both databases.
+import { type ColumnDefinitionBuilder, type Compilable, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Dialect } from '../statement.ts'
 
 /** How each database spells a column. */
@@ -30,4 +30,35 @@ export interface Migration {
    */
   readonly isAdditive?: boolean
   statements(spelling: Spelling): Compilable[]
+}
+
+export const required = (column: ColumnDefinitionBuilder) => column.notNull()
+
+/** A statement that the schema builder cannot express. */
+export function raw(db: Spelling['db'], text: string): Compilable {
+  return { compile: () => sql.raw(text).compile(db) } as Compilable
+}
+
+/** What no writer may do, through any connection. */
+export interface Guard {
+  readonly name: string
+  readonly table: string
+  /** `update`, `update of COLUMNS` or `delete`. */
+  readonly on: string
+  /** The condition, in terms of `old` and `new`. Default: always. */
+  readonly when?: string
+  readonly message: string
+}
+
+/** A trigger that refuses what a guard forbids. */
+export function guardTrigger({ kind, db }: Spelling, { name, table, on, when, message }: Guard): Compilable[] {
+  const condition = when === undefined ? '' : ` when (${when})`
+  const texts =
+    kind === 'sqlite'
+      ? [`create trigger ${name} before ${on} on "${table}"${condition} begin select raise(abort, '${message}'); end`]
+      : [
+          `create function ${name}() returns trigger language plpgsql as $$ begin raise exception '${message}'; end $$`,
+          `create trigger ${name} before ${on} on "${table}" for each row${condition} execute function ${name}()`,
+        ]
+  return texts.map((text) => raw(db, text))
 }

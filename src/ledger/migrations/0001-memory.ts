@@ -1,11 +1,10 @@
-// Memory and teams: observations, facts and their indexes, the record of decisions about them, and the team of a task on which several
-// agents work. Memory has no foreign key to tasks: it outlives purged ones.
-import { type ColumnDefinitionBuilder, type Compilable, sql } from 'kysely'
-import type { Migration, Spelling } from './migration.ts'
+// Memory: observations, facts and their indexes, and the record of decisions about them. It has no foreign key to tasks, because it
+// outlives purged ones.
+import { type Compilable, sql } from 'kysely'
+import { type Guard, guardTrigger, raw, required, type Spelling } from './migration.ts'
 
-export const memory: Migration = {
-  name: 'memory',
-  statements: (spelling) => [
+export function memoryTables(spelling: Spelling): Compilable[] {
+  return [
     ...branchTable(spelling),
     ...observationTable(spelling),
     ...factTable(spelling),
@@ -13,9 +12,8 @@ export const memory: Migration = {
     ...factTextTable(spelling),
     ...factVectorTable(spelling),
     ...consolidationTables(spelling),
-    ...teamTables(spelling),
-    ...guards(spelling),
-  ],
+    ...memoryGuards(spelling),
+  ]
 }
 
 const memorable = sql.raw(`type in ('insight', 'decision', 'discovery')`)
@@ -30,14 +28,14 @@ function branchTable({ db, integer, risingType, rising, strict }: Spelling): Com
         .addColumn('seq', risingType, rising)
         .addColumn('name', 'text', (column) => column.notNull().unique())
         .addColumn('parent', 'text', (column) => column.references('branch.name'))
-        .addColumn('description', 'text', (column) => column.notNull())
+        .addColumn('description', 'text', required)
         .addColumn('status', 'text', (column) =>
           column.notNull().check(sql`status in ('active', 'merged', 'archived')`),
         )
         .addColumn('task_id', 'text')
         .addColumn('agent_id', 'text')
-        .addColumn('created_at', integer, (column) => column.notNull())
-        .addColumn('updated_at', integer, (column) => column.notNull())
+        .addColumn('created_at', integer, required)
+        .addColumn('updated_at', integer, required)
         .addCheckConstraint('branch_main_is_the_root', sql`(parent is null) = (name = 'main')`)
         .addCheckConstraint('branch_main_is_active', sql`name <> 'main' or status = 'active'`)
         .addCheckConstraint('branch_is_not_its_parent', sql`parent <> name`),
@@ -56,8 +54,7 @@ function branchTable({ db, integer, risingType, rising, strict }: Spelling): Com
   ]
 }
 
-function observationTable({ db, integer, risingType, rising, strict }: Spelling): Compilable[] {
-  const { schema } = db
+function observationTable({ db: { schema }, integer, risingType, rising, strict }: Spelling): Compilable[] {
   const pending = (name: string, columns: string[]) =>
     schema
       .createIndex(name)
@@ -70,16 +67,17 @@ function observationTable({ db, integer, risingType, rising, strict }: Spelling)
         .createTable('observation')
         .addColumn('seq', risingType, rising)
         .addColumn('id', 'text', (column) => column.notNull().unique())
-        .addColumn('session_id', 'text', (column) => column.notNull())
+        .addColumn('session_id', 'text', required)
         .addColumn('branch', 'text', (column) => column.notNull().references('branch.name'))
         .addColumn('type', 'text', (column) =>
           column.notNull().check(sql`type in ('tool_use', 'discovery', 'decision', 'error', 'insight')`),
         )
-        .addColumn('content', 'text', (column) => column.notNull())
+        .addColumn('content', 'text', required)
         .addColumn('outcome', 'text')
         .addColumn('task_id', 'text')
         .addColumn('agent_id', 'text')
-        .addColumn('created_at', integer, (column) => column.notNull())
+        .addColumn('stated_by', 'text', (column) => column.notNull().defaultTo(sql`'{"kind":"unknown"}'`))
+        .addColumn('created_at', integer, required)
         .addColumn('consolidated_by', 'text'),
     ),
     pending('observation_pending', ['session_id', 'branch', 'seq']),
@@ -96,18 +94,18 @@ function observationTable({ db, integer, risingType, rising, strict }: Spelling)
   ]
 }
 
-function factTable({ db, integer, risingType, rising, strict }: Spelling): Compilable[] {
-  const { schema } = db
+function factTable({ db: { schema }, integer, orderedText, risingType, rising, strict }: Spelling): Compilable[] {
   return [
     strict(
       schema
         .createTable('fact')
         .addColumn('seq', risingType, rising)
-        .addColumn('id', 'text', (column) => column.notNull().unique())
+        .addColumn('id', orderedText, (column) => column.notNull().unique())
         .addColumn('branch', 'text', (column) => column.notNull().references('branch.name'))
-        .addColumn('text', 'text', (column) => column.notNull())
-        .addColumn('category', 'text', (column) => column.notNull())
+        .addColumn('text', 'text', required)
+        .addColumn('category', 'text', required)
         .addColumn('confidence', integer, (column) => column.notNull().check(sql`confidence between 0 and 100`))
+        .addColumn('stated_by', 'text', (column) => column.notNull().defaultTo(sql`'[{"kind":"unknown"}]'`))
         .addColumn('session_id', 'text')
         .addColumn('task_id', 'text')
         .addColumn('agent_id', 'text')
@@ -120,9 +118,9 @@ function factTable({ db, integer, risingType, rising, strict }: Spelling): Compi
         .addColumn('compared_by', 'text')
         .addColumn('merged_to', 'text')
         .addColumn('merged_confidence', integer)
-        .addColumn('subject', 'text', (column) => column.notNull())
-        .addColumn('created_at', integer, (column) => column.notNull())
-        .addColumn('updated_at', integer, (column) => column.notNull())
+        .addColumn('subject', 'text', required)
+        .addColumn('created_at', integer, required)
+        .addColumn('updated_at', integer, required)
         .addCheckConstraint('fact_superseded_has_successor', sql`(successor_id is not null) = (status = 'superseded')`)
         .addCheckConstraint('fact_is_not_its_successor', sql`successor_id <> id`),
     ),
@@ -156,10 +154,10 @@ function factWordTable({ db, integer, keyOnly }: Spelling): Compilable[] {
     keyOnly(
       db.schema
         .createTable('fact_word')
-        .addColumn('branch', integer, (column) => column.notNull())
-        .addColumn('word', 'text', (column) => column.notNull())
-        .addColumn('size', integer, (column) => column.notNull())
-        .addColumn('fact', integer, (column) => column.notNull())
+        .addColumn('branch', integer, required)
+        .addColumn('word', 'text', required)
+        .addColumn('size', integer, required)
+        .addColumn('fact', integer, required)
         .addPrimaryKeyConstraint('fact_word_key', ['branch', 'word', 'size', 'fact']),
     ),
   ]
@@ -190,16 +188,14 @@ function factVectorTable({ db, integer, strict }: Spelling): Compilable[] {
       db.schema
         .createTable('fact_vector')
         .addColumn('fact', integer, (column) => column.notNull().references('fact.seq'))
-        .addColumn('model', 'text', (column) => column.notNull())
-        .addColumn('vector', 'text', (column) => column.notNull())
+        .addColumn('model', 'text', required)
+        .addColumn('vector', 'text', required)
         .addPrimaryKeyConstraint('fact_vector_key', ['fact', 'model']),
     ),
   ]
 }
 
-function consolidationTables({ db, integer, real, risingType, rising, strict }: Spelling): Compilable[] {
-  const { schema } = db
-  const count = (column: ColumnDefinitionBuilder) => column.notNull()
+function consolidationTables({ db: { schema }, integer, real, risingType, rising, strict }: Spelling): Compilable[] {
   return [
     strict(
       schema
@@ -216,17 +212,17 @@ function consolidationTables({ db, integer, real, risingType, rising, strict }: 
         .addColumn('session_id', 'text')
         .addColumn('agent_id', 'text')
         .addColumn('task_id', 'text')
-        .addColumn('trigger', 'text', (column) => column.notNull())
-        .addColumn('observations_processed', integer, count)
-        .addColumn('facts_created', integer, count)
-        .addColumn('facts_updated', integer, count)
-        .addColumn('facts_deduplicated', integer, count)
+        .addColumn('trigger', 'text', required)
+        .addColumn('observations_processed', integer, required)
+        .addColumn('facts_created', integer, required)
+        .addColumn('facts_updated', integer, required)
+        .addColumn('facts_deduplicated', integer, required)
         .addColumn('durable', integer)
         .addColumn('ephemeral', integer)
         .addColumn('merged', integer)
         .addColumn('rejected', integer)
         .addColumn('summary', 'text')
-        .addColumn('at', integer, (column) => column.notNull()),
+        .addColumn('at', integer, required),
     ),
     schema.createIndex('consolidation_of_type').on('consolidation').columns(['type', 'seq']),
     schema.createIndex('consolidation_from').on('consolidation').columns(['source_branch', 'seq']),
@@ -250,7 +246,7 @@ function consolidationTables({ db, integer, real, risingType, rising, strict }: 
               sql`kind in ('created', 'boosted', 'confirmed', 'superseded', 'summarized', 'carried', 'judged', 'contradicted', 'settled')`,
             ),
         )
-        .addColumn('fact_id', 'text', (column) => column.notNull())
+        .addColumn('fact_id', 'text', required)
         .addColumn('other_id', 'text')
         .addColumn('observation_id', 'text')
         .addColumn('similarity', real)
@@ -268,85 +264,13 @@ function consolidationTables({ db, integer, real, risingType, rising, strict }: 
   ]
 }
 
-function teamTables({ db, integer, risingType, rising, strict }: Spelling): Compilable[] {
-  const { schema } = db
-  return [
-    strict(
-      schema
-        .createTable('team')
-        .addColumn('task_id', 'text', (column) => column.notNull().primaryKey().references('task.id'))
-        .addColumn('type', 'text')
-        .addColumn('branch', 'text', (column) => column.notNull().unique().references('branch.name'))
-        .addColumn('parent_branch', 'text', (column) => column.notNull().references('branch.name'))
-        .addColumn('durable_threshold', integer, (column) => column.check(sql`durable_threshold between 0 and 100`))
-        .addColumn('durable_categories', 'text')
-        .addColumn('summary', 'text')
-        .addColumn('checkpoint_id', 'text')
-        .addColumn('merge_id', 'text')
-        .addColumn('closed_at', integer)
-        .addColumn('created_at', integer, (column) => column.notNull()),
-    ),
-    schema.createIndex('team_of_type').on('team').column('type'),
-    schema.createIndex('team_below').on('team').column('parent_branch'),
-    schema.createIndex('team_unclosed').on('team').column('task_id').where(sql.ref('closed_at'), 'is', null),
-    strict(
-      schema
-        .createTable('objective')
-        .addColumn('task_id', 'text', (column) => column.notNull().references('task.id'))
-        .addColumn('number', integer, (column) => column.notNull().check(sql`number >= 1`))
-        .addColumn('description', 'text', (column) => column.notNull())
-        .addColumn('status', 'text', (column) =>
-          column.notNull().check(sql`status in ('todo', 'active', 'done', 'blocked')`),
-        )
-        .addColumn('agent_id', 'text')
-        .addColumn('notes', 'text')
-        .addColumn('updated_at', integer, (column) => column.notNull())
-        .addPrimaryKeyConstraint('objective_key', ['task_id', 'number']),
-    ),
-    // `seq` belongs to this table alone: the order in which agents joined, also within a millisecond.
-    strict(
-      schema
-        .createTable('stint')
-        .addColumn('seq', risingType, rising)
-        .addColumn('task_id', 'text', (column) => column.notNull().references('task.id'))
-        .addColumn('agent_id', 'text', (column) => column.notNull())
-        .addColumn('number', integer, (column) => column.notNull().check(sql`number >= 1`))
-        .addColumn('role', 'text')
-        .addColumn('branch', 'text', (column) => column.notNull().references('branch.name'))
-        .addColumn('status', 'text', (column) => column.notNull().check(sql`status in ('active', 'completed')`))
-        .addColumn('objectives', 'text', (column) => column.notNull())
-        .addColumn('summary', 'text')
-        .addColumn('worker_id', 'text')
-        .addColumn('joined_at', integer, (column) => column.notNull())
-        .addColumn('left_at', integer)
-        .addUniqueConstraint('stint_key', ['task_id', 'agent_id', 'number'])
-        .addCheckConstraint('stint_completed_has_time', sql`(left_at is not null) = (status = 'completed')`),
-    ),
-    // An agent works once at a time on a task: a second active stint cannot be written.
-    schema
-      .createIndex('stint_one_active')
-      .unique()
-      .on('stint')
-      .columns(['task_id', 'agent_id'])
-      .where(sql.ref('status'), '=', sql`'active'`),
-    schema
-      .createIndex('stint_of_worker')
-      .on('stint')
-      .column('worker_id')
-      .where(sql<boolean>`status = 'active' and worker_id is not null`),
-    schema.createIndex('stint_of_task').on('stint').columns(['task_id', 'seq']),
-    schema.createIndex('stint_on').on('stint').column('branch'),
-    schema.createIndex('stint_of_agent').on('stint').columns(['agent_id', 'seq']),
-  ]
-}
-
-/** What no writer may do, through any connection: change the text of a fact, revive one, rewrite or shorten the record. */
-function guards({ kind, db }: Spelling): Compilable[] {
+/** The text of a fact never changes, a superseded one never returns, and the record is neither rewritten nor shortened. */
+function memoryGuards(spelling: Spelling): Compilable[] {
   const kept = ['consolidation', 'decision'].flatMap((table) => [
-    { name: `${table}_is_immutable`, table, on: 'update', when: '', message: `a ${table} never changes` },
-    { name: `${table}_is_kept`, table, on: 'delete', when: '', message: `a ${table} is never deleted` },
+    { name: `${table}_is_immutable`, table, on: 'update', message: `a ${table} never changes` },
+    { name: `${table}_is_kept`, table, on: 'delete', message: `a ${table} is never deleted` },
   ])
-  const rules = [
+  const guards: Guard[] = [
     {
       name: 'fact_says_the_same',
       table: 'fact',
@@ -370,19 +294,5 @@ function guards({ kind, db }: Spelling): Compilable[] {
     },
     ...kept,
   ]
-  return rules.flatMap(({ name, table, on, when, message }) => {
-    const condition = when === '' ? '' : ` when (${when})`
-    const texts =
-      kind === 'sqlite'
-        ? [`create trigger ${name} before ${on} on ${table}${condition} begin select raise(abort, '${message}'); end`]
-        : [
-            `create function ${name}() returns trigger language plpgsql as $$ begin raise exception '${message}'; end $$`,
-            `create trigger ${name} before ${on} on ${table} for each row${condition} execute function ${name}()`,
-          ]
-    return texts.map((text) => raw(db, text))
-  })
-}
-
-function raw(db: Spelling['db'], text: string): Compilable {
-  return { compile: () => sql.raw(text).compile(db) } as Compilable
+  return guards.flatMap((guard) => guardTrigger(spelling, guard))
 }

@@ -1,13 +1,18 @@
 // Boards: tasks under numbers of their own, mail between members, and the texts of files that mirror a board.
 import { type Compilable, sql } from 'kysely'
-import type { Migration, Spelling } from './migration.ts'
+import { required, type Spelling } from './migration.ts'
 
-export const boards: Migration = {
-  name: 'boards',
-  statements: (spelling) => [...boardTables(spelling), ...mailTable(spelling), ...mirrorTables(spelling)],
+export function boardTables(spelling: Spelling): Compilable[] {
+  return [...boards(spelling), ...mail(spelling), ...mirrors(spelling)]
 }
 
-function boardTables({ db: { schema }, integer, strict }: Spelling): Compilable[] {
+/** The planner uses the index only for statements with this very text (tables/board.ts). */
+const workspace = {
+  sqlite: sql`case when json_valid(fields) then json_extract(fields, '$.workspace') end`,
+  postgres: sql`(fields::jsonb ->> 'workspace')`,
+}
+
+function boards({ kind, db: { schema }, integer, strict }: Spelling): Compilable[] {
   return [
     strict(
       schema
@@ -15,8 +20,8 @@ function boardTables({ db: { schema }, integer, strict }: Spelling): Compilable[
         .addColumn('name', 'text', (column) => column.notNull().primaryKey())
         .addColumn('parent_id', 'text')
         .addColumn('next_number', integer, (column) => column.notNull().check(sql`next_number >= 1`))
-        .addColumn('seen_seq', integer, (column) => column.notNull())
-        .addColumn('created_at', integer, (column) => column.notNull()),
+        .addColumn('seen_seq', integer, required)
+        .addColumn('created_at', integer, required),
     ),
     strict(
       schema
@@ -24,29 +29,34 @@ function boardTables({ db: { schema }, integer, strict }: Spelling): Compilable[
         .addColumn('board', 'text', (column) => column.notNull().references('board.name'))
         .addColumn('number', integer, (column) => column.notNull().check(sql`number >= 1`))
         .addColumn('task_id', 'text', (column) => column.notNull().references('task.id'))
-        .addColumn('fields', 'text', (column) => column.notNull())
+        .addColumn('fields', 'text', required)
         .addPrimaryKeyConstraint('board_task_key', ['board', 'number']),
     ),
     schema.createIndex('board_task_once').unique().on('board_task').columns(['task_id', 'board']),
+    schema
+      .createIndex('board_workspace')
+      .on('board_task')
+      .expression(sql`board, ${workspace[kind]}`)
+      .where(workspace[kind], 'is not', null),
   ]
 }
 
-function mailTable({ db: { schema }, integer, risingType, rising, strict }: Spelling): Compilable[] {
+function mail({ db: { schema }, integer, risingType, rising, strict }: Spelling): Compilable[] {
   return [
     strict(
       schema
         .createTable('mail')
         .addColumn('seq', risingType, rising)
         .addColumn('id', 'text', (column) => column.notNull().unique())
-        .addColumn('board', 'text', (column) => column.notNull())
-        .addColumn('sender', 'text', (column) => column.notNull())
-        .addColumn('recipient', 'text', (column) => column.notNull())
+        .addColumn('board', 'text', required)
+        .addColumn('sender', 'text', required)
+        .addColumn('recipient', 'text', required)
         .addColumn('kind', 'text', (column) => column.notNull().check(sql`kind in ('message', 'request', 'response')`))
-        .addColumn('topic', 'text', (column) => column.notNull())
-        .addColumn('body', 'text', (column) => column.notNull())
+        .addColumn('topic', 'text', required)
+        .addColumn('body', 'text', required)
         .addColumn('request_id', 'text')
         .addColumn('verdict', 'text', (column) => column.check(sql`verdict in ('pending', 'approved', 'rejected')`))
-        .addColumn('created_at', integer, (column) => column.notNull())
+        .addColumn('created_at', integer, required)
         .addColumn('read_at', integer)
         .addCheckConstraint('mail_request_has_id', sql`(request_id is null) = (kind = 'message')`)
         .addCheckConstraint('mail_request_has_verdict', sql`(verdict is null) = (kind = 'message')`),
@@ -73,23 +83,23 @@ function mailTable({ db: { schema }, integer, risingType, rising, strict }: Spel
   ]
 }
 
-function mirrorTables({ db: { schema }, integer, strict }: Spelling): Compilable[] {
+function mirrors({ db: { schema }, integer, strict }: Spelling): Compilable[] {
   return [
     strict(
       schema
         .createTable('board_mirror')
         .addColumn('dir', 'text', (column) => column.notNull().primaryKey())
-        .addColumn('board', 'text', (column) => column.notNull())
-        .addColumn('instance_id', 'text', (column) => column.notNull())
-        .addColumn('until', integer, (column) => column.notNull()),
+        .addColumn('board', 'text', required)
+        .addColumn('instance_id', 'text', required)
+        .addColumn('until', integer, required),
     ),
     strict(
       schema
         .createTable('board_file')
-        .addColumn('dir', 'text', (column) => column.notNull())
-        .addColumn('number', integer, (column) => column.notNull())
-        .addColumn('version', integer, (column) => column.notNull())
-        .addColumn('text', 'text', (column) => column.notNull())
+        .addColumn('dir', 'text', required)
+        .addColumn('number', integer, required)
+        .addColumn('version', integer, required)
+        .addColumn('text', 'text', required)
         .addPrimaryKeyConstraint('board_file_key', ['dir', 'number', 'version']),
     ),
   ]
