@@ -76,7 +76,7 @@ function observationTable({ db: { schema }, integer, risingType, rising, strict 
         .addColumn('outcome', 'text')
         .addColumn('task_id', 'text')
         .addColumn('agent_id', 'text')
-        .addColumn('stated_by', 'text', (column) => column.notNull().defaultTo(sql`'{"kind":"unknown"}'`))
+        .addColumn('stated_by', 'text', required)
         .addColumn('created_at', integer, required)
         .addColumn('consolidated_by', 'text'),
     ),
@@ -105,7 +105,7 @@ function factTable({ db: { schema }, integer, orderedText, risingType, rising, s
         .addColumn('text', 'text', required)
         .addColumn('category', 'text', required)
         .addColumn('confidence', integer, (column) => column.notNull().check(sql`confidence between 0 and 100`))
-        .addColumn('stated_by', 'text', (column) => column.notNull().defaultTo(sql`'[{"kind":"unknown"}]'`))
+        .addColumn('stated_by', 'text', required)
         .addColumn('session_id', 'text')
         .addColumn('task_id', 'text')
         .addColumn('agent_id', 'text')
