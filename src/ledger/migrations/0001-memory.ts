@@ -1,7 +1,7 @@
 // Memory: observations, facts and their indexes, and the record of decisions about them. It has no foreign key to tasks, because it
 // outlives purged ones.
 import { type Compilable, sql } from 'kysely'
-import { type Guard, guardTrigger, raw, required, type Spelling } from './migration.ts'
+import { checked, type Guard, guardTrigger, raw, required, type Spelling } from './migration.ts'
 
 export function memoryTables(spelling: Spelling): Compilable[] {
   return [
@@ -16,36 +16,25 @@ export function memoryTables(spelling: Spelling): Compilable[] {
   ]
 }
 
-const memorable = sql.raw(`type in ('insight', 'decision', 'discovery')`)
-const comparable = sql.raw(`status = 'active' and category <> 'summary'`)
+const memorable = `type in ('insight', 'decision', 'discovery')`
+const comparable = `status = 'active' and category <> 'summary'`
 
-function branchTable({ db, integer, risingType, rising, strict }: Spelling): Compilable[] {
-  const { schema } = db
+function branchTable({ db, integer, numbered, index }: Spelling): Compilable[] {
   return [
-    strict(
-      schema
-        .createTable('branch')
-        .addColumn('seq', risingType, rising)
-        .addColumn('name', 'text', (column) => column.notNull().unique())
-        .addColumn('parent', 'text', (column) => column.references('branch.name'))
-        .addColumn('description', 'text', required)
-        .addColumn('status', 'text', (column) =>
-          column.notNull().check(sql`status in ('active', 'merged', 'archived')`),
-        )
-        .addColumn('task_id', 'text')
-        .addColumn('agent_id', 'text')
-        .addColumn('created_at', integer, required)
-        .addColumn('updated_at', integer, required)
-        .addCheckConstraint('branch_main_is_the_root', sql`(parent is null) = (name = 'main')`)
-        .addCheckConstraint('branch_main_is_active', sql`name <> 'main' or status = 'active'`)
-        .addCheckConstraint('branch_is_not_its_parent', sql`parent <> name`),
-    ),
-    schema.createIndex('branch_child').on('branch').columns(['parent', 'seq']),
-    schema
-      .createIndex('branch_of_task')
-      .on('branch')
-      .columns(['task_id', 'seq'])
-      .where(sql.ref('task_id'), 'is not', null),
+    numbered('branch')
+      .addColumn('name', 'text', (column) => column.notNull().unique())
+      .addColumn('parent', 'text', (column) => column.references('branch.name'))
+      .addColumn('description', 'text', required)
+      .addColumn('status', 'text', checked(`status in ('active', 'merged', 'archived')`))
+      .addColumn('task_id', 'text')
+      .addColumn('agent_id', 'text')
+      .addColumn('created_at', integer, required)
+      .addColumn('updated_at', integer, required)
+      .addCheckConstraint('branch_main_is_the_root', sql`(parent is null) = (name = 'main')`)
+      .addCheckConstraint('branch_main_is_active', sql`name <> 'main' or status = 'active'`)
+      .addCheckConstraint('branch_is_not_its_parent', sql`parent <> name`),
+    index('branch_child', 'branch', 'parent, seq'),
+    index('branch_of_task', 'branch', 'task_id, seq', 'task_id is not null'),
     raw(
       db,
       `insert into branch (name, parent, description, status, task_id, agent_id, created_at, updated_at)
@@ -54,112 +43,75 @@ function branchTable({ db, integer, risingType, rising, strict }: Spelling): Com
   ]
 }
 
-function observationTable({ db: { schema }, integer, risingType, rising, strict }: Spelling): Compilable[] {
-  const pending = (name: string, columns: string[]) =>
-    schema
-      .createIndex(name)
-      .on('observation')
-      .columns(columns)
-      .where(sql<boolean>`consolidated_by is null and ${memorable}`)
+function observationTable({ integer, numbered, index }: Spelling): Compilable[] {
+  const pending = (name: string, columns: string) =>
+    index(name, 'observation', columns, `consolidated_by is null and ${memorable}`)
   return [
-    strict(
-      schema
-        .createTable('observation')
-        .addColumn('seq', risingType, rising)
-        .addColumn('id', 'text', (column) => column.notNull().unique())
-        .addColumn('session_id', 'text', required)
-        .addColumn('branch', 'text', (column) => column.notNull().references('branch.name'))
-        .addColumn('type', 'text', (column) =>
-          column.notNull().check(sql`type in ('tool_use', 'discovery', 'decision', 'error', 'insight')`),
-        )
-        .addColumn('content', 'text', required)
-        .addColumn('outcome', 'text')
-        .addColumn('task_id', 'text')
-        .addColumn('agent_id', 'text')
-        .addColumn('stated_by', 'text', required)
-        .addColumn('created_at', integer, required)
-        .addColumn('consolidated_by', 'text'),
-    ),
-    pending('observation_pending', ['session_id', 'branch', 'seq']),
-    pending('observation_pending_on', ['branch', 'seq', 'session_id']),
-    schema.createIndex('observation_on').on('observation').columns(['branch', 'seq']),
-    schema.createIndex('observation_of_session').on('observation').columns(['session_id', 'seq']),
+    numbered('observation')
+      .addColumn('id', 'text', (column) => column.notNull().unique())
+      .addColumn('session_id', 'text', required)
+      .addColumn('branch', 'text', (column) => column.notNull().references('branch.name'))
+      .addColumn('type', 'text', checked(`type in ('tool_use', 'discovery', 'decision', 'error', 'insight')`))
+      .addColumn('content', 'text', required)
+      .addColumn('outcome', 'text')
+      .addColumn('task_id', 'text')
+      .addColumn('agent_id', 'text')
+      .addColumn('stated_by', 'text', required)
+      .addColumn('created_at', integer, required)
+      .addColumn('consolidated_by', 'text'),
+    pending('observation_pending', 'session_id, branch, seq'),
+    pending('observation_pending_on', 'branch, seq, session_id'),
+    index('observation_on', 'observation', 'branch, seq'),
+    index('observation_of_session', 'observation', 'session_id, seq'),
     ...['task', 'agent'].map((whose) =>
-      schema
-        .createIndex(`observation_of_${whose}`)
-        .on('observation')
-        .columns([`${whose}_id`, 'seq'])
-        .where(sql.ref(`${whose}_id`), 'is not', null),
+      index(`observation_of_${whose}`, 'observation', `${whose}_id, seq`, `${whose}_id is not null`),
     ),
   ]
 }
 
-function factTable({ db: { schema }, integer, orderedText, risingType, rising, strict }: Spelling): Compilable[] {
+function factTable({ integer, orderedText, numbered, index }: Spelling): Compilable[] {
   return [
-    strict(
-      schema
-        .createTable('fact')
-        .addColumn('seq', risingType, rising)
-        .addColumn('id', orderedText, (column) => column.notNull().unique())
-        .addColumn('branch', 'text', (column) => column.notNull().references('branch.name'))
-        .addColumn('text', 'text', required)
-        .addColumn('category', 'text', required)
-        .addColumn('confidence', integer, (column) => column.notNull().check(sql`confidence between 0 and 100`))
-        .addColumn('stated_by', 'text', required)
-        .addColumn('session_id', 'text')
-        .addColumn('task_id', 'text')
-        .addColumn('agent_id', 'text')
-        .addColumn('observation_id', 'text')
-        .addColumn('origin_id', 'text')
-        .addColumn('status', 'text', (column) => column.notNull().check(sql`status in ('active', 'superseded')`))
-        .addColumn('successor_id', 'text')
-        .addColumn('disputed', integer, (column) => column.notNull().check(sql`disputed in (0, 1)`))
-        .addColumn('verdict', 'text', (column) => column.check(sql`verdict in ('durable', 'ephemeral')`))
-        .addColumn('compared_by', 'text')
-        .addColumn('merged_to', 'text')
-        .addColumn('merged_confidence', integer)
-        .addColumn('subject', 'text', required)
-        .addColumn('created_at', integer, required)
-        .addColumn('updated_at', integer, required)
-        .addCheckConstraint('fact_superseded_has_successor', sql`(successor_id is not null) = (status = 'superseded')`)
-        .addCheckConstraint('fact_is_not_its_successor', sql`successor_id <> id`),
-    ),
-    schema.createIndex('fact_on').on('fact').columns(['branch', 'status', 'seq']),
-    schema
-      .createIndex('fact_subject')
-      .on('fact')
-      .columns(['branch', 'subject'])
-      .where(sql<boolean>`${comparable} and subject <> ''`),
-    schema
-      .createIndex('fact_compared')
-      .on('fact')
-      .columns(['branch', 'compared_by', 'seq'])
-      .where(sql<boolean>`${comparable}`),
-    schema
-      .createIndex('fact_unmerged')
-      .on('fact')
-      .columns(['branch', 'seq'])
-      .where(sql<boolean>`${comparable} and merged_confidence is distinct from confidence`),
-    schema
-      .createIndex('fact_summary')
-      .on('fact')
-      .columns(['branch', 'agent_id'])
-      .where(sql<boolean>`status = 'active' and category = 'summary'`),
+    numbered('fact')
+      .addColumn('id', orderedText, (column) => column.notNull().unique())
+      .addColumn('branch', 'text', (column) => column.notNull().references('branch.name'))
+      .addColumn('text', 'text', required)
+      .addColumn('category', 'text', required)
+      .addColumn('confidence', integer, checked('confidence between 0 and 100'))
+      .addColumn('stated_by', 'text', required)
+      .addColumn('session_id', 'text')
+      .addColumn('task_id', 'text')
+      .addColumn('agent_id', 'text')
+      .addColumn('observation_id', 'text')
+      .addColumn('origin_id', 'text')
+      .addColumn('status', 'text', checked(`status in ('active', 'superseded')`))
+      .addColumn('successor_id', 'text')
+      .addColumn('disputed', integer, checked('disputed in (0, 1)'))
+      .addColumn('verdict', 'text', (column) => column.check(sql`verdict in ('durable', 'ephemeral')`))
+      .addColumn('compared_by', 'text')
+      .addColumn('merged_to', 'text')
+      .addColumn('merged_confidence', integer)
+      .addColumn('subject', 'text', required)
+      .addColumn('created_at', integer, required)
+      .addColumn('updated_at', integer, required)
+      .addCheckConstraint('fact_superseded_has_successor', sql`(successor_id is not null) = (status = 'superseded')`)
+      .addCheckConstraint('fact_is_not_its_successor', sql`successor_id <> id`),
+    index('fact_on', 'fact', 'branch, status, seq'),
+    index('fact_subject', 'fact', 'branch, subject', `${comparable} and subject <> ''`),
+    index('fact_compared', 'fact', 'branch, compared_by, seq', `${comparable}`),
+    index('fact_unmerged', 'fact', 'branch, seq', `${comparable} and merged_confidence is distinct from confidence`),
+    index('fact_summary', 'fact', 'branch, agent_id', `status = 'active' and category = 'summary'`),
   ]
 }
 
 /** The facts in which a word is found: active ones that are not summaries, by their number of words. */
-function factWordTable({ db, integer, keyOnly }: Spelling): Compilable[] {
+function factWordTable({ integer, keyTable }: Spelling): Compilable[] {
   return [
-    keyOnly(
-      db.schema
-        .createTable('fact_word')
-        .addColumn('branch', integer, required)
-        .addColumn('word', 'text', required)
-        .addColumn('size', integer, required)
-        .addColumn('fact', integer, required)
-        .addPrimaryKeyConstraint('fact_word_key', ['branch', 'word', 'size', 'fact']),
-    ),
+    keyTable('fact_word')
+      .addColumn('branch', integer, required)
+      .addColumn('word', 'text', required)
+      .addColumn('size', integer, required)
+      .addColumn('fact', integer, required)
+      .addPrimaryKeyConstraint('fact_word_key', ['branch', 'word', 'size', 'fact']),
   ]
 }
 
@@ -182,85 +134,66 @@ function factTextTable({ kind, db }: Spelling): Compilable[] {
   return texts.map((text) => raw(db, text))
 }
 
-function factVectorTable({ db, integer, strict }: Spelling): Compilable[] {
+function factVectorTable({ integer, table }: Spelling): Compilable[] {
   return [
-    strict(
-      db.schema
-        .createTable('fact_vector')
-        .addColumn('fact', integer, (column) => column.notNull().references('fact.seq'))
-        .addColumn('model', 'text', required)
-        .addColumn('vector', 'text', required)
-        .addPrimaryKeyConstraint('fact_vector_key', ['fact', 'model']),
-    ),
+    table('fact_vector')
+      .addColumn('fact', integer, (column) => column.notNull().references('fact.seq'))
+      .addColumn('model', 'text', required)
+      .addColumn('vector', 'text', required)
+      .addPrimaryKeyConstraint('fact_vector_key', ['fact', 'model']),
   ]
 }
 
-function consolidationTables({ db: { schema }, integer, real, risingType, rising, strict }: Spelling): Compilable[] {
+function consolidationTables({ integer, real, numbered, index }: Spelling): Compilable[] {
   return [
-    strict(
-      schema
-        .createTable('consolidation')
-        .addColumn('seq', risingType, rising)
-        .addColumn('id', 'text', (column) => column.notNull().unique())
-        .addColumn('type', 'text', (column) =>
-          column
-            .notNull()
-            .check(sql`type in ('session_end', 'agent_complete', 'task_checkpoint', 'project_checkpoint', 'merge')`),
-        )
-        .addColumn('source_branch', 'text', (column) => column.notNull().references('branch.name'))
-        .addColumn('target_branch', 'text', (column) => column.notNull().references('branch.name'))
-        .addColumn('session_id', 'text')
-        .addColumn('agent_id', 'text')
-        .addColumn('task_id', 'text')
-        .addColumn('trigger', 'text', required)
-        .addColumn('observations_processed', integer, required)
-        .addColumn('facts_created', integer, required)
-        .addColumn('facts_updated', integer, required)
-        .addColumn('facts_deduplicated', integer, required)
-        .addColumn('durable', integer)
-        .addColumn('ephemeral', integer)
-        .addColumn('merged', integer)
-        .addColumn('rejected', integer)
-        .addColumn('summary', 'text')
-        .addColumn('at', integer, required),
-    ),
-    schema.createIndex('consolidation_of_type').on('consolidation').columns(['type', 'seq']),
-    schema.createIndex('consolidation_from').on('consolidation').columns(['source_branch', 'seq']),
-    schema.createIndex('consolidation_into').on('consolidation').columns(['target_branch', 'seq']),
+    numbered('consolidation')
+      .addColumn('id', 'text', (column) => column.notNull().unique())
+      .addColumn(
+        'type',
+        'text',
+        checked(`type in ('session_end', 'agent_complete', 'task_checkpoint', 'project_checkpoint', 'merge')`),
+      )
+      .addColumn('source_branch', 'text', (column) => column.notNull().references('branch.name'))
+      .addColumn('target_branch', 'text', (column) => column.notNull().references('branch.name'))
+      .addColumn('session_id', 'text')
+      .addColumn('agent_id', 'text')
+      .addColumn('task_id', 'text')
+      .addColumn('trigger', 'text', required)
+      .addColumn('observations_processed', integer, required)
+      .addColumn('facts_created', integer, required)
+      .addColumn('facts_updated', integer, required)
+      .addColumn('facts_deduplicated', integer, required)
+      .addColumn('durable', integer)
+      .addColumn('ephemeral', integer)
+      .addColumn('merged', integer)
+      .addColumn('rejected', integer)
+      .addColumn('summary', 'text')
+      .addColumn('at', integer, required),
+    index('consolidation_of_type', 'consolidation', 'type, seq'),
+    index('consolidation_from', 'consolidation', 'source_branch, seq'),
+    index('consolidation_into', 'consolidation', 'target_branch, seq'),
     ...['task', 'agent', 'session'].map((whose) =>
-      schema
-        .createIndex(`consolidation_of_${whose}`)
-        .on('consolidation')
-        .columns([`${whose}_id`, 'seq'])
-        .where(sql.ref(`${whose}_id`), 'is not', null),
+      index(`consolidation_of_${whose}`, 'consolidation', `${whose}_id, seq`, `${whose}_id is not null`),
     ),
-    strict(
-      schema
-        .createTable('decision')
-        .addColumn('seq', risingType, rising)
-        .addColumn('consolidation_id', 'text', (column) => column.notNull().references('consolidation.id'))
-        .addColumn('kind', 'text', (column) =>
-          column
-            .notNull()
-            .check(
-              sql`kind in ('created', 'boosted', 'confirmed', 'superseded', 'summarized', 'carried', 'judged', 'contradicted', 'settled')`,
-            ),
-        )
-        .addColumn('fact_id', 'text', required)
-        .addColumn('other_id', 'text')
-        .addColumn('observation_id', 'text')
-        .addColumn('similarity', real)
-        .addColumn('before', integer)
-        .addColumn('after', integer)
-        .addColumn('note', 'text'),
-    ),
-    schema.createIndex('decision_on').on('decision').columns(['fact_id', 'seq']),
-    schema
-      .createIndex('decision_naming')
-      .on('decision')
-      .columns(['other_id', 'seq'])
-      .where(sql.ref('other_id'), 'is not', null),
-    schema.createIndex('decision_of').on('decision').columns(['consolidation_id', 'seq']),
+    numbered('decision')
+      .addColumn('consolidation_id', 'text', (column) => column.notNull().references('consolidation.id'))
+      .addColumn(
+        'kind',
+        'text',
+        checked(
+          `kind in ('created', 'boosted', 'confirmed', 'superseded', 'summarized', 'carried', 'judged', 'contradicted', 'settled')`,
+        ),
+      )
+      .addColumn('fact_id', 'text', required)
+      .addColumn('other_id', 'text')
+      .addColumn('observation_id', 'text')
+      .addColumn('similarity', real)
+      .addColumn('before', integer)
+      .addColumn('after', integer)
+      .addColumn('note', 'text'),
+    index('decision_on', 'decision', 'fact_id, seq'),
+    index('decision_naming', 'decision', 'other_id, seq', 'other_id is not null'),
+    index('decision_of', 'decision', 'consolidation_id, seq'),
   ]
 }
 

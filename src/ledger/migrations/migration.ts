@@ -1,5 +1,12 @@
 // What a migration is: a list of statements for a dialect; the same list for both databases.
-import { type ColumnDefinitionBuilder, type Compilable, type Kysely, type RawBuilder, sql } from 'kysely'
+import {
+  type ColumnDefinitionBuilder,
+  type Compilable,
+  type CreateTableBuilder,
+  type Kysely,
+  type RawBuilder,
+  sql,
+} from 'kysely'
 import type { Dialect } from '../statement.ts'
 
 /** How each database spells a column. */
@@ -12,13 +19,15 @@ export interface Spelling {
   readonly real: 'real' | 'double precision'
   /** Text in the order of its bytes in any locale, for searches by its beginning. */
   readonly orderedText: 'text' | RawBuilder<unknown>
-  /** SQLite's STRICT tables refuse a value of another type, as PostgreSQL always does. */
-  strict<T extends { modifyEnd: (end: any) => T }>(table: T): T
-  /** A table whose columns are its primary key: SQLite stores it once, as that index. STRICT too. */
-  keyOnly<T extends { modifyEnd: (end: any) => T }>(table: T): T
-  /** A rising key that is never reused. */
-  rising(column: any): any
-  readonly risingType: 'integer' | 'bigserial'
+  /** Strict on SQLite, which otherwise stores a value of another type than that of its column. PostgreSQL always refuses it. */
+  table(name: string): CreateTableBuilder<any, any>
+  /** A table with the key `seq`, which rises and is never reused. */
+  numbered(name: string): CreateTableBuilder<any, any>
+  /** A table whose columns are its primary key: SQLite stores it once, as that index. Strict too. */
+  keyTable(name: string): CreateTableBuilder<any, any>
+  /** Columns, their order and conditions as SQL writes them. Without a condition all rows are in the index. */
+  index(name: string, table: string, columns: string, condition?: string): Compilable
+  uniqueIndex(name: string, table: string, columns: string, condition?: string): Compilable
 }
 
 export interface Migration {
@@ -33,6 +42,9 @@ export interface Migration {
 }
 
 export const required = (column: ColumnDefinitionBuilder) => column.notNull()
+/** Required, with a condition as SQL writes it. */
+export const checked = (condition: string) => (column: ColumnDefinitionBuilder) =>
+  column.notNull().check(sql.raw(condition))
 
 /** A statement that the schema builder cannot express. */
 export function raw(db: Spelling['db'], text: string): Compilable {

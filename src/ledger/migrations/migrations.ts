@@ -1,6 +1,5 @@
 // What the migrations make: the version of a ledger, which engines may use it, and the statements that bring it there.
-import type { ColumnDefinitionBuilder } from 'kysely'
-import { sql } from 'kysely'
+import { type Compilable, type CreateIndexBuilder, sql } from 'kysely'
 import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
 import { sha256 } from '../../core/sha256.ts'
@@ -42,18 +41,30 @@ export function unfinishedCopy(ledger: string): ErrandError {
 }
 
 function spellingOf({ kind, db }: Dialect): Spelling {
+  const { schema } = db
+  const made = (name: string, inSqlite: string) =>
+    kind === 'sqlite' ? schema.createTable(name).modifyEnd(sql.raw(inSqlite)) : schema.createTable(name)
+  const table = (name: string) => made(name, 'strict')
   return {
     kind,
     db,
     integer: kind === 'sqlite' ? 'integer' : 'bigint',
     real: kind === 'sqlite' ? 'real' : 'double precision',
-    risingType: kind === 'sqlite' ? 'integer' : 'bigserial',
     orderedText: kind === 'sqlite' ? 'text' : sql`text collate "C"`,
-    rising: (column: ColumnDefinitionBuilder) =>
-      kind === 'sqlite' ? column.primaryKey().autoIncrement() : column.primaryKey(),
-    strict: (table) => (kind === 'sqlite' ? table.modifyEnd(sql`strict`) : table),
-    keyOnly: (table) => (kind === 'sqlite' ? table.modifyEnd(sql`strict, without rowid`) : table),
+    table,
+    numbered: (name) =>
+      kind === 'sqlite'
+        ? table(name).addColumn('seq', 'integer', (column) => column.primaryKey().autoIncrement())
+        : table(name).addColumn('seq', 'bigserial', (column) => column.primaryKey()),
+    keyTable: (name) => made(name, 'strict, without rowid'),
+    index: (name, ...of) => indexOn(schema.createIndex(name), ...of),
+    uniqueIndex: (name, ...of) => indexOn(schema.createIndex(name).unique(), ...of),
   }
+}
+
+function indexOn(index: CreateIndexBuilder, table: string, columns: string, condition?: string): Compilable {
+  const all = index.on(table).expression(sql.raw(columns))
+  return condition === undefined ? all : all.where(sql.raw<boolean>(condition))
 }
 
 const compiled = new Map<Dialect, Array<() => string[]>>()
