@@ -22,7 +22,7 @@ export function oldestUsable(all: ReadonlyArray<Pick<Migration, 'isAdditive'>>):
  */
 export function requireKnownVersion(version: number, name: string, details: object): void {
   if (version <= ledgerVersion) return
-  const message = `The ledger ${name} has version ${version}, and this errand supports versions up to ${ledgerVersion}. Use the version of errand that made or migrated it, or another ledger.`
+  const message = `The ledger ${name} has version ${version}, and this errand supports versions up to ${ledgerVersion}: a newer or a development version made or migrated it. Use that version, or begin with a new ledger.`
   throw new ErrandError('LEDGER_VERSION', message, { ...details, version, known: ledgerVersion })
 }
 
