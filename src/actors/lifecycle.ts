@@ -14,7 +14,6 @@ import type { Trees } from '../entities/task-trees.ts'
 import { type Ledger, type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import type { CreateRequest } from '../steps/create.ts'
 import { joinTeam } from '../steps/enter-team.ts'
-import { hasOldGroups, judgeOldGroups } from '../steps/judge-old-groups.ts'
 import { publishModels } from '../steps/offered-models.ts'
 import { publishExecutors } from '../steps/published-executors.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
@@ -97,7 +96,6 @@ export class Lifecycle {
   }
 
   async open(): Promise<void> {
-    if (await this.ledger.read(hasOldGroups)) await this.ledger.step(judgeOldGroups(this.stepContext()))
     await this.feed.start()
   }
 
