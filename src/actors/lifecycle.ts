@@ -15,7 +15,6 @@ import { type Ledger, type Op, type Reads, type Step, step } from '../ledger/led
 import type { TeamMembership } from '../operations/agent-run.ts'
 import type { CreateRequest } from '../operations/steps/create.ts'
 import { joinTeam } from '../operations/steps/enter-team.ts'
-import { hasOldGroups, judgeOldGroups } from '../operations/steps/judge-old-groups.ts'
 import { publishModels } from '../operations/steps/offered-models.ts'
 import { publishExecutors } from '../operations/steps/published-executors.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../operations/steps/recover.ts'
@@ -98,7 +97,6 @@ export class Lifecycle {
   }
 
   async open(): Promise<void> {
-    if (await this.ledger.read(hasOldGroups)) await this.ledger.step(judgeOldGroups(this.stepContext()))
     await this.feed.start()
   }
 

@@ -28,23 +28,13 @@ export async function spawnInRun(
   return Array.isArray(specs) ? children : (children[0] as Task)
 }
 
-/**
- * Stored fields that are part of the identity of every spawn, even at their defaults: journals of earlier versions
- * include them.
- */
-const alwaysIncluded = 'name goal description executor input priority metadata deadline notBefore key role tags'.split(
-  ' ',
-)
 const defaults: Readonly<Record<string, unknown>> = { ...storedFrom({}) }
 
-/**
- * The identity of a child in the journal. A stored field added later is part of it only when it differs from its
- * default.
- */
+/** The identity of a child in the journal. A field at its default is left out, so that a new field changes no recorded identity. */
 function imageOf(given: TaskDraft): object {
   const { id: _id, parentId: _parent, opening: _opening, runsCommands: _here, blockedBy, ...draft } = given
   const isIncluded = ([name, value]: [string, unknown]): boolean =>
-    !(name in defaults) || alwaysIncluded.includes(name) || canonicalJson(value) !== canonicalJson(defaults[name])
+    !(name in defaults) || canonicalJson(value) !== canonicalJson(defaults[name])
   return { ...Object.fromEntries(Object.entries(draft).filter(isIncluded)), after: blockedBy.length }
 }
 

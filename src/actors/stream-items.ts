@@ -2,7 +2,7 @@
 
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { MessageRecord } from '../entities/message.ts'
-import { audienceOf, type QuestionParams } from '../entities/question.ts'
+import type { Audience } from '../entities/question.ts'
 import type { TaskStatus } from '../entities/task.ts'
 import type { StreamItem } from '../entities/views.ts'
 
@@ -87,7 +87,7 @@ function questionItem({ taskId, seq, data }: TaskEvent): StreamItem {
     type: 'question',
     questionId: data.questionId as string,
     question: data.question as string,
-    for: audienceOf(data as unknown as QuestionParams),
+    for: data.for as Audience,
     schema: data.schema ?? null,
     ...('default' in data ? { default: data.default } : {}),
   }

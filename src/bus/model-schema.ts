@@ -12,23 +12,52 @@ const made = new WeakMap<JsonSchema, JsonSchema>()
 export function modelSchema(schema: JsonSchema): JsonSchema {
   const known = made.get(schema)
   if (known !== undefined) return known
-  const { $schema: _dialect, $defs: _defs, definitions: _definitions, ...rest } = inlined(schema, schema, [schema])
-  const object = { type: 'object', ...withoutAlternatives(rest) }
+  const object = { type: 'object', ...withoutAlternatives(withoutReferences(schema)) }
   made.set(schema, object)
   return object
 }
 
-/** Keywords that hold data, in which `$ref` means nothing, and the definitions. */
-const dataKeywords: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples', '$defs', 'definitions'])
+/** The schema of an answer in JSON, which need not be an object: alternatives stay if one of them is none. */
+export function answerSchema(schema: JsonSchema): JsonSchema {
+  const plain = withoutReferences(schema)
+  const parts = ['oneOf', 'anyOf', 'allOf'].flatMap((key) => plain[key] ?? []) as Json[]
+  return parts.length > 0 && parts.every(({ type }) => type === 'object') ? modelSchema(schema) : plain
+}
+
+function withoutReferences(schema: JsonSchema): Json {
+  const { $schema: _dialect, ...rest } = inlined(schema, { root: schema, left: maxCopied }, [schema])
+  return rest
+}
+
+/** Keywords that hold data, in which `$ref` means nothing. */
+const dataKeywords: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples'])
+/** Keywords that hold what references name, which is put in the places of the references. */
+const definitionKeywords: ReadonlySet<string> = new Set(['$defs', 'definitions'])
+/** Keywords that hold schemas by names, which may be names of keywords. */
+const namedSchemas: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas'])
+
+/** How many schemas may come from references: definitions that refer to others twice each would double at every level. */
+const maxCopied = 2_000
+
+interface Source {
+  readonly root: Json
+  /** How many more schemas may come from references; beyond them any value is allowed. */
+  left: number
+}
 
 /** @param within the definitions that contain this schema */
-function inlined(schema: Json, root: Json, within: readonly unknown[]): Json {
+function inlined(schema: Json, source: Source, within: readonly unknown[]): Json {
+  if (within.length > 1) source.left -= 1
   const isReference = typeof schema['$ref'] === 'string'
-  const target = isReference ? targetOf(root, schema['$ref'] as string) : undefined
-  const isOpen = target === undefined || within.includes(target) || allowsAnything(target)
-  const base = isOpen ? {} : inlined(target, root, [...within, target])
-  const own = Object.entries(schema).filter(([key]) => !(isReference && key === '$ref'))
-  const parts = own.map(([key, value]) => [key, dataKeywords.has(key) ? value : inside(value, root, within)])
+  const target = isReference ? targetOf(source.root, schema['$ref'] as string) : undefined
+  const isOpen = target === undefined || within.includes(target) || allowsAnything(target) || source.left <= 0
+  const base = isOpen ? {} : inlined(target, source, [...within, target])
+  const own = Object.entries(schema).filter(([key]) => !(isReference && key === '$ref') && !definitionKeywords.has(key))
+  const parts = own.map(([key, value]) => {
+    if (dataKeywords.has(key)) return [key, value]
+    if (!namedSchemas.has(key) || !isObject(value)) return [key, inside(value, source, within)]
+    return [key, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, inside(each, source, within)]))]
+  })
   return { ...base, ...Object.fromEntries(parts) }
 }
 
@@ -38,16 +67,21 @@ function allowsAnything({ anyOf }: Json): boolean {
   return ['string', 'number', 'boolean', 'null', 'array', 'object'].every((type) => types.has(type))
 }
 
-function inside(value: unknown, root: Json, within: readonly unknown[]): unknown {
-  if (Array.isArray(value)) return value.map((each) => inside(each, root, within))
-  return isObject(value) ? inlined(value, root, within) : value
+function inside(value: unknown, source: Source, within: readonly unknown[]): unknown {
+  if (Array.isArray(value)) return value.map((each) => inside(each, source, within))
+  return isObject(value) ? inlined(value, source, within) : value
 }
 
+/** What a reference within the schema names; undefined for any other. */
 function targetOf(root: Json, ref: string): Json | undefined {
-  if (ref === '#') return root
-  const [, place, name] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(ref) ?? []
-  const named = place === undefined ? undefined : root[place]
-  const target = isObject(named) && name !== undefined && Object.hasOwn(named, name) ? named[name] : undefined
+  if (!/^#(\/|$)/.test(ref)) return undefined
+  const steps = ref.split('/').slice(1)
+  let target: unknown = root
+  for (const step of steps) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    target =
+      typeof target === 'object' && target !== null && Object.hasOwn(target, name) ? (target as Json)[name] : undefined
+  }
   return isObject(target) ? target : undefined
 }
 
@@ -91,8 +125,8 @@ function either(schemas: readonly unknown[]): unknown {
   if (different.length === 1) return different[0]
   const values = different.map(valuesOf)
   if (values.some((list) => list === undefined)) return { anyOf: different }
-  const type = different.map((schema) => (schema as Json)['type']).find((each) => each !== undefined)
-  return { ...(type === undefined ? {} : { type }), enum: [...new Set(values.flat())] }
+  const [type, ...others] = new Set(different.map((schema) => (schema as Json)['type']))
+  return { ...(type === undefined || others.length > 0 ? {} : { type }), enum: [...new Set(values.flat())] }
 }
 
 function valuesOf(schema: unknown): unknown[] | undefined {

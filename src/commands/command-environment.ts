@@ -126,10 +126,7 @@ function isCommandResult(result: unknown): result is { stdout: string } {
   return typeof (result as { stdout?: unknown }).stdout === 'string'
 }
 
-/**
- * A loop, because `/
- * +$/` takes quadratic time on many newlines that are not at the end.
- */
+/** A loop, because a pattern takes quadratic time on many newlines that are not at the end. */
 function withoutTrailingNewlines(text: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === '\n') end--

@@ -8,7 +8,7 @@ export interface Clock {
 }
 
 /** Node fires a longer delay after 1 ms. */
-const maxDelayMs = 2 ** 31 - 1
+export const maxDelayMs = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => Date.now(),

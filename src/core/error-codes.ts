@@ -51,11 +51,11 @@ export const errorCodes = {
   LEDGER_BUSY: 'Another process has held the lock of the ledger for too long. The operation can be repeated.',
   LEDGER_CORRUPT: 'The file of the ledger, or a row in it, is damaged.',
   LEDGER_EXISTS: 'There already is a ledger or another file where a copy of a ledger should be.',
-  LEDGER_FOREIGN: 'The file or database is not a ledger, or its schema was changed by another program.',
-  LEDGER_NEWER: 'A newer version of errand created the ledger.',
+  LEDGER_FOREIGN: 'The file or database is not a ledger.',
   LEDGER_UNAVAILABLE: 'The ledger cannot be opened, read or reached, or its file was removed, moved or replaced.',
   LEDGER_UNTRUSTED:
     'The ledger was found by a search, and this user has neither created nor trusted it. If you trust it, run `errand trust`.',
+  LEDGER_VERSION: 'Another version of errand made the ledger, or its schema was changed by another program.',
   LEDGER_WRITE_FAILED: 'The database refused to write. Nothing of the transaction is stored.',
   REDACT_FAILED: 'The `redact` hook threw an error or returned no valid value. Nothing is stored.',
   EXECUTION_ERROR: 'The handler of an ability or the code of an executor threw an error.',

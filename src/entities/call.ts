@@ -55,7 +55,7 @@ export interface CallRecord extends Call {
   ident: string
   /** n-th among equals, from 0. */
   ordinal: number
-  /** The call whose function made it; null for an entry of the executor itself, and for entries of earlier versions. */
+  /** The call whose function made it; null for an entry of the executor itself. */
   parentId: string | null
 }
 

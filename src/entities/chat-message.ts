@@ -60,11 +60,13 @@ function resultOf({ asked, entry }: TakenStep['calls'][number]): ChatMessage {
   return { role: 'tool', tool_call_id: asked.id, name: asked.tool, content: resultText(entry) }
 }
 
-/** Images and other media in a result of an MCP server are of no use to a model as text: it reads their type and size. */
+/** Images, sounds and files in a result of an MCP server are of no use to a model as text: it reads their type and size. */
 function withoutMedia(this: unknown, key: string, value: unknown): unknown {
-  const { mimeType } = this as { mimeType?: unknown }
-  const isMedia = typeof mimeType === 'string' && (key === 'data' || key === 'blob') && typeof value === 'string'
-  return isMedia ? `(${Math.floor((value.length * 3) / 4)} bytes of ${mimeType}, left out)` : value
+  if (typeof value !== 'string' || (key !== 'data' && key !== 'blob')) return value
+  const { type, mimeType, uri } = this as Record<string, unknown>
+  const isMedia = key === 'blob' ? typeof uri === 'string' : type === 'image' || type === 'audio'
+  if (!isMedia) return value
+  return `(${Math.floor((value.length * 3) / 4)} bytes of ${typeof mimeType === 'string' ? mimeType : 'unknown type'}, left out)`
 }
 
 /** The result of a call as text for the model (conformance S1-011). */

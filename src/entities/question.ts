@@ -39,14 +39,7 @@ export interface QuestionParams {
   question: string
   schema: unknown
   default?: unknown
-  /** Absent in questions of earlier versions, which are for anyone unless they have `personOnly`. */
-  for?: Audience
-  personOnly?: true
-}
-
-/** Who may answer a question. */
-export function audienceOf({ for: audience, personOnly }: QuestionParams): Audience {
-  return audience ?? (personOnly === true ? 'person' : 'anyone')
+  for: Audience
 }
 
 /** The public view of a question's journal entry. */
@@ -55,7 +48,7 @@ export function toQuestion(call: { id: string; params: unknown; createdAt: numbe
   return {
     id: call.id,
     question: params.question,
-    for: audienceOf(params),
+    for: params.for,
     schema: params.schema ?? null,
     ...('default' in params ? { default: params.default } : {}),
     askedAt: call.createdAt,

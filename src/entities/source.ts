@@ -6,9 +6,9 @@ import { type DurableRule, firstConfidence, fullConfidence, isDurable } from './
 
 /**
  * `person`: a user at a terminal. `model`: the model of an agent, or a client of a surface that is a model. `tool`: a tool of a model.
- * `program`: the code that embeds the engine, an executor, a client over HTTP, a script. `unknown`: recorded by an earlier version.
+ * `program`: the code that embeds the engine, an executor, a client over HTTP, a script.
  */
-export const sourceKinds = ['person', 'model', 'tool', 'program', 'unknown'] as const
+export const sourceKinds = ['person', 'model', 'tool', 'program'] as const
 export type SourceKind = (typeof sourceKinds)[number]
 
 export const sourceSchema = once(() =>
@@ -39,7 +39,7 @@ const singleVoiceConfidence = firstConfidence
 /** Maximum of sources that a fact keeps. */
 const maxSources = 20
 
-/** The confidence given by people and programs is not bounded, nor that of facts from before sources were recorded. */
+/** The confidence given by people and programs is not bounded. */
 export function isTrusted({ kind }: Source): boolean {
   return kind !== 'model' && kind !== 'tool'
 }

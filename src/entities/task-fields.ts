@@ -319,7 +319,7 @@ export const taskFields = {
   }),
   /**
    * The creator: the task whose run or model created it, else the name of the caller (credentials, `--as`), else the surface (`library`,
-   * `cli`, `http`, `mcp`). Null for children that a run spawned, whose creator is `parentId`, and for tasks of earlier versions.
+   * `cli`, `http`, `mcp`). Null for children that a run spawned, whose creator is `parentId`.
    */
   createdBy: field(() => z.string(), {
     meaning: 'The creator: a task, a name from credentials, or the surface. Set by the engine.',

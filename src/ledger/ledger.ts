@@ -520,7 +520,7 @@ export interface Ledger {
    * Reads one state outside of any step: all statements of the query see the same state. A query that takes long may be started again, and
    * gives way to other work of the process, so it must have no side effects. Principals take turns at long reads.
    * @throws LEDGER_UNAVAILABLE or LEDGER_BUSY when the database cannot be read, with its error as the cause; on a server, the reason for which
-   *   the ledger has stopped (LEDGER_UNAVAILABLE, LEDGER_NEWER); the reason of the reader's signal; RATE_LIMITED when too many long reads of its principal are waiting
+   *   the ledger has stopped (LEDGER_UNAVAILABLE, LEDGER_VERSION); the reason of the reader's signal; RATE_LIMITED when too many long reads of its principal are waiting
    */
   read<R>(query: (tx: Reads) => Op<R>, reader?: Reader): Promise<R>
   /**

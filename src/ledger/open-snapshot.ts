@@ -7,8 +7,7 @@ import { openFileSnapshot } from './sqlite/file-snapshot.ts'
 
 /**
  * Opens a snapshot of the ledger in a file, or on a PostgreSQL server.
- * @throws ErrandError INVALID_INPUT, LEDGER_UNAVAILABLE, LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_CORRUPT, LEDGER_BUSY; LEDGER_UNAVAILABLE for an
- *   older ledger, which an engine must migrate first
+ * @throws ErrandError INVALID_INPUT, LEDGER_UNAVAILABLE, LEDGER_FOREIGN, LEDGER_VERSION, LEDGER_CORRUPT, LEDGER_BUSY
  */
 export async function openSnapshot(name: string): Promise<LedgerSnapshot> {
   if (isServerUrl(name)) {

@@ -47,11 +47,11 @@ export function lengthOf(row: StoredRow): number {
   return length
 }
 
-/** @throws ErrandError LEDGER_UNAVAILABLE for a ledger of an older version */
+/** @throws ErrandError LEDGER_VERSION */
 export function requireCurrentVersion(version: number, ledger: string): void {
   if (version === ledgerVersion) return
   throw new ErrandError(
-    'LEDGER_UNAVAILABLE',
+    'LEDGER_VERSION',
     `The ledger ${ledger} has version ${version}, and this errand reads version ${ledgerVersion}. Let an engine of this version open it, which migrates it (for example "errand ps --ledger ${ledger}"), or use the errand of its engines.`,
     { ledger, version, expected: ledgerVersion },
   )

@@ -94,11 +94,10 @@ function actionOf(plan: Plan, task: PlanTask, known: KnownTask | undefined, requ
 
 /**
  * A conversation begins with the definition of an agent's task, so a changed definition needs a new task, if the old one has failed or has
- * not begun. So does a goal that waits to be claimed, as earlier versions created them without a model.
+ * not begun.
  */
 function isReplaced(plan: Plan, task: PlanTask, { task: known, mark }: KnownTask, { needed }: RoundRequest): boolean {
-  if (!isGoal(task)) return false
-  if (known.executor === task.spec.executor && !isChanged(plan, task, mark)) return false
+  if (!isGoal(task) || !isChanged(plan, task, mark)) return false
   if (known.status === 'failed') return needed.has(task.path)
   return known.status === 'submitted' && known.run === 0 && known.owner === null
 }

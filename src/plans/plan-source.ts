@@ -20,11 +20,10 @@ import {
 } from 'yaml'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
-import { isExact } from '../core/json-text.ts'
 import { sentenceOf } from '../core/parse.ts'
-import { startOf } from '../core/storable-text.ts'
 import { messageOf } from '../core/stored-error.ts'
 import { mergeKey, withMergedKeys } from './merge-keys.ts'
+import { exactly, WrittenScalars } from './written-scalars.ts'
 
 export type PlanPath = ReadonlyArray<string | number>
 
@@ -123,6 +122,7 @@ function parseSource(text: string, file: string): PlanSource {
   if (first !== undefined) throw refuse(first.pos[0], betterMessage(first) ?? first.message)
   // In the order of the document, so an alias has the anchors before it. `alias.resolve` would search the whole document for each.
   const anchors = new Set<string>()
+  const scalars = new WrittenScalars()
   let aliases = 0
   let merges = false
   visit(document, {
@@ -140,13 +140,13 @@ function parseSource(text: string, file: string): PlanSource {
         if (key.value === mergeKey) merges = true
       }
     },
-    Scalar(_key, { value, source, range, anchor }) {
+    Scalar(place, scalar) {
+      const { value, source, range, anchor } = scalar
       if (anchor !== undefined) anchors.add(anchor)
-      if (typeof value !== 'number' || source === undefined || !Number.isFinite(value) || isExact(value, source)) return
-      throw refuse(
-        range?.[0],
-        `The number ${startOf(source, 40)} cannot be stored exactly. Write it as text, in quotes`,
-      )
+      if (source === undefined || (typeof value !== 'number' && typeof value !== 'boolean')) return
+      const written = { value, text: source, offset: range?.[0] }
+      if (place === 'key') exactly(written, refuse)
+      else scalar.value = scalars.symbolFor(written)
     },
     Alias(_key, { source, range }) {
       if (!anchors.has(source)) throw refuse(range?.[0], `The alias *${source} has no anchor before it`)
@@ -167,7 +167,7 @@ function parseSource(text: string, file: string): PlanSource {
   const error: PlanSource['error'] = (path, message, options) =>
     refuse(offsetOf(document.contents, path, options?.at), message, options?.details)
   if (merges) value = withMergedKeys(value, (path, message) => error(path, message, { at: 'key' }))
-  return { value, error }
+  return { value: scalars.settle(value, refuse), error }
 }
 
 /** A better message for some errors of the parser. */

@@ -115,8 +115,7 @@ function checkKinds(plan: Plan, known: KnownRound): void {
     if (found === undefined) continue
     const was = kindText(found.task)
     const is = kindText({ group: task.group, executor: task.spec.executor ?? null })
-    // Earlier versions created a goal without a model as a task to be claimed.
-    if (was === is || (isGoal(task) && found.task.goal !== null)) continue
+    if (was === is) continue
     throw new ErrandError(
       'INVALID_PLAN',
       `"${task.path}" was ${was} when this round began and is ${is} now. Give it another name, or start a new round with --again.`,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PromptMessage } from '../../src/agents/models/model-prompt.ts'
 import { collect, openEngine } from '../engine/world.ts'
-import { finish, partsModel, text, tool, toolCall } from './world.ts'
+import { finish, partsModel, reasoning, text, tool, toolCall } from './world.ts'
 
 const long = 'x'.repeat(10_000)
 const read = tool('test:read', ({ name }) => `${String(name)}: ${long}`)
@@ -80,5 +80,22 @@ describe('a prompt that a server cuts without an error', () => {
     const events = await collect(engine.events({ taskId: task.id, follow: false }))
     const cut = events.filter(({ type }) => type === 'model.prompt_cut')
     expect(cut).toMatchObject([{ data: { inputTokens: 300, expectedTokens: expect.any(Number) } }])
+  })
+
+  it('is not suspected for reasoning and signatures, of which providers count little', async () => {
+    const model = partsModel(
+      [
+        { ...reasoning(long), providerMetadata: { anthropic: { signature: long } } },
+        text('I read.'),
+        toolCall('a', 'test_read', { name: 'a' }),
+        finish('tool-calls', { input: 2_000, output: 5 }),
+      ],
+      [text('Done.'), finish('stop', { input: 4_500, output: 5 })],
+    )
+    const engine = await openEngine({ model, abilities: [read] })
+    const task = await engine.create({ goal: 'Read' })
+    await engine.result(task)
+    const events = await collect(engine.events({ taskId: task.id, follow: false }))
+    expect(events.filter(({ type }) => type === 'model.prompt_cut')).toEqual([])
   })
 })

@@ -9,6 +9,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { type McpClientLike, mcpTools } from '../../src/agents/mcp/mcp-tools.ts'
 import { createScriptedModel } from '../../src/agents/models/scripted-model.ts'
 import { openEngine, refusalOf } from '../engine/world.ts'
+import { tool } from './world.ts'
 
 /** A client of a public server, which runs in a process of its own. */
 async function connected(packageName: string, ...args: string[]): Promise<Client> {
@@ -121,16 +122,53 @@ it('tools that a server adds and removes are registered and unregistered', async
   stop()
 })
 
+it('a tool that a server changes is replaced, in every engine that follows it, and what a program left out or added itself stays', async () => {
+  const server = clientOf([{ name: 'one', description: 'Old.' }, { name: 'hidden' }])
+  const remote = await mcpTools(server.client, { module: 'far' })
+  const offered = remote.abilities.filter(({ id }) => id !== 'far:hidden')
+  const own = tool('far:own', () => 'own')
+  const engines = [
+    await openEngine({ abilities: [...offered, own] }),
+    await openEngine({ abilities: [...offered, own] }),
+  ]
+  for (const engine of engines) remote.follow(engine)
+  server.tools[0] = { name: 'one', description: 'New.', inputSchema: { type: 'object', required: ['a'] } }
+  await server.changed()
+  for (const { bus } of engines) {
+    expect(bus.get('far:one' as string)).toMatchObject({ description: 'New.', inputSchema: { required: ['a'] } })
+    expect([bus.has('far:own'), bus.has('far:hidden')]).toEqual([true, false])
+  }
+})
+
+it('a call waits for as long as its tool takes, and a result keeps its images beside its structured content', async () => {
+  const server = clientOf([{ name: 'draw' }])
+  const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' }
+  const limits: unknown[] = []
+  server.client.callTool = async (_params, given) => {
+    limits.push(given)
+    return { content: [image], structuredContent: { width: 1 } }
+  }
+  const { abilities } = await mcpTools(server.client, { module: 'far' })
+  const engine = await openEngine({ abilities })
+  expect(await engine.bus.call('far:draw' as string, {})).toEqual({ content: [image], structuredContent: { width: 1 } })
+  expect(limits).toMatchObject([{ timeout: 2 ** 31 - 1 }])
+})
+
 it('tools have ids of their own whatever their names, keep schemas that cannot be converted as words, and may need approval', async () => {
   const server = clientOf([
     { name: 'a.b' },
     { name: 'a/b' },
     { name: 'drop', annotations: { destructiveHint: true } },
-    { name: 'odd', inputSchema: { type: 'object', properties: { x: { $ref: 'https://a.test/schema' } } } },
+    { name: 'odd', inputSchema: { type: 'object', properties: { x: { type: 'string', pattern: '(' } } } },
+    {
+      name: 'old',
+      inputSchema: { type: 'object', properties: { a: { type: 'string' }, b: { $ref: '#/properties/a' } } },
+    },
   ])
   const { abilities } = await mcpTools(server.client, { module: 'far', confirm: ({ name }) => name === 'drop' })
-  expect(new Set(abilities.map(({ id }) => id)).size).toBe(4)
-  expect(abilities.map(({ confirm }) => confirm)).toEqual([false, false, true, false])
-  expect(abilities[3]?.inputSchema['description']).toContain('https://a.test/schema')
+  expect(new Set(abilities.map(({ id }) => id)).size).toBe(5)
+  expect(abilities.map(({ confirm }) => confirm)).toEqual([false, false, true, false, false])
+  expect(abilities[3]?.inputSchema['description']).toContain('"pattern":"("')
+  expect(abilities[4]?.inputSchema['properties']).toEqual({ a: { type: 'string' }, b: { type: 'string' } })
   await refusalOf(mcpTools(server.client, { module: 'a:b' }), 'INVALID_INPUT')
 })

@@ -6,14 +6,21 @@ import { finish, partsModel, text } from './world.ts'
 
 it('a stream without a part for modelIdleTimeoutMs counts as broken, and the step is tried again', async () => {
   const clock = new SimulatedClock(1_000_000)
-  const model = partsModel([text('Half of'), new Promise(() => {})], [text('Whole.'), finish()])
+  const model = partsModel(
+    [text('Half of'), new Promise(() => {})],
+    [text('Whole.'), finish()],
+    [text('Whole.'), finish()],
+  )
   const engine = await openEngine({ clock, model, modelIdleTimeoutMs: '2m', modelRetry: { backoffMs: 0 } })
   const task = await engine.create({ goal: 'Talk' })
   for await (const item of engine.stream(task)) if (item.type === 'content') break
   expect((await engine.why(task)).message).toContain(
     'Its model was asked at 1970-01-01T00:16:40.000Z and has not ended',
   )
-  clock.advance(119_999)
+  clock.advance(100_000)
+  await engine.send(task, 'Hello?', { delivery: 'followup' })
+  expect((await engine.why(task)).message).toContain('Its model was asked at 1970-01-01T00:16:40.000Z')
+  clock.advance(19_999)
   expect((await engine.get(task.id))?.status).toBe('working')
   clock.advance(1)
   expect(await engine.result(task)).toBe('Whole.')

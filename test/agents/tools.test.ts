@@ -378,7 +378,27 @@ describe('a failed tool call', () => {
     expect(model.messages(2).at(-1)).toMatchObject({ role: 'tool', content: 'null' })
   })
 
-  it('two tool calls with one id of the model are two calls', async () => {
+  it('a result with a type of media and data is read as it is, except images, sounds and files of MCP servers', async () => {
+    const page = { mimeType: 'text/html', data: '<p>Hello</p>' }
+    const media = [
+      { type: 'image', mimeType: 'image/png', data: 'AAAA' },
+      { type: 'resource', resource: { uri: 'file:///a', blob: 'AAAA' } },
+    ]
+    const model = llm((_input, step) =>
+      step > 1 ? { content: 'Seen' } : { toolCalls: [{ id: 'a', name: 'test_look', arguments: {} }] },
+    )
+    const engine = await openEngine({ abilities: [model.ability, tool('test:look', () => ({ page, media }))] })
+    await engine.result(await engine.create({ goal: 'Look' }))
+    expect(JSON.parse(model.messages(2).at(-1)?.content ?? '')).toEqual({
+      page,
+      media: [
+        { type: 'image', mimeType: 'image/png', data: '(3 bytes of image/png, left out)' },
+        { type: 'resource', resource: { uri: 'file:///a', blob: '(3 bytes of unknown type, left out)' } },
+      ],
+    })
+  })
+
+  it('two tool calls with one id of the model are two calls, whose results go back under two ids', async () => {
     const model = llm((_input, step) =>
       step > 1
         ? { content: 'Done' }
@@ -393,6 +413,11 @@ describe('a failed tool call', () => {
     const task = await engine.create({ goal: 'Try' })
     await engine.result(task)
     expect(await callsOf(engine, task)).toEqual(['test:echo completed "a"', 'test:echo completed "b"'])
+    expect(inShort(model.messages(2)).slice(-3)).toEqual([
+      'assistant:  same=test_echo({"text":"a"}) call_1_2=test_echo({"text":"b"})',
+      'tool same: a',
+      'tool call_1_2: b',
+    ])
   })
 })
 

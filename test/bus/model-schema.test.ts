@@ -35,6 +35,33 @@ describe('the schema of a tool', () => {
     })
   })
 
+  it('references are replaced in properties with the names of keywords, and whatever place in the schema they name', () => {
+    const point = z.object({ x: z.number() }).meta({ id: 'point' })
+    const names = ['default', 'const', 'enum', 'examples', 'definitions', '$defs']
+    const schema = of(z.object(Object.fromEntries(names.map((name) => [name, point]))))
+    expect(Object.values(schema['properties'] as object)).toEqual(
+      names.map(() => expect.objectContaining({ properties: { x: { type: 'number' } } })),
+    )
+    const text = { type: 'string', minLength: 2 }
+    const pointing = modelSchema({ type: 'object', properties: { 'a/b': text, c: { $ref: '#/properties/a~1b' } } })
+    expect(pointing['properties']).toEqual({ 'a/b': text, c: text })
+  })
+
+  it('definitions that double at every level do not', () => {
+    const levels = Array.from({ length: 40 }, (_, level) => {
+      const next = { $ref: `#/$defs/level${level + 1}` }
+      return [`level${level}`, { type: 'object', properties: { a: next, b: next } }]
+    })
+    const $defs = { ...Object.fromEntries(levels), level40: { type: 'string' } }
+    const schema = modelSchema({ type: 'object', properties: { x: { $ref: '#/$defs/level0' } }, $defs })
+    expect(JSON.stringify(schema).length).toBeLessThan(100_000)
+  })
+
+  it('names of two types become a list of values without a type', () => {
+    const schema = of(z.union([z.object({ v: z.literal('one') }), z.object({ v: z.literal(2) })]))
+    expect(schema['properties']).toEqual({ v: { enum: ['one', 2] } })
+  })
+
   it('alternatives at the root become one object, whose names are a list of values', () => {
     const shape = z.discriminatedUnion('kind', [
       z.strictObject({ kind: z.literal('circle'), radius: z.number() }),

@@ -1,14 +1,13 @@
 // Groups in which no task can move: they fail with the cause, and are reopened by whatever unblocks a task in them.
-import Database from 'better-sqlite3'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/engine/engine-api.ts'
 import type { Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
-import { type CreateOptions, createEngine } from '../../src/index.ts'
+import type { CreateOptions } from '../../src/index.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 import { counting } from './counting.ts'
-import { history, ledgerFile, openEngine, reached, refusalOf } from './world.ts'
+import { history, openEngine, reached, refusalOf } from './world.ts'
 
 type Tasks = Record<string, Omit<CreateOptions, 'parentId'> & { after?: string | string[] }>
 
@@ -323,29 +322,4 @@ it('a task that depends on many stuck ones is judged once for all of them', asyn
   const [few, many] = [await statementsOf(50), await statementsOf(200)]
   // For each unblocked task: itself, whether it is stuck, what is written, and its dependents.
   expect((many - few) / 150).toBeLessThan(6)
-})
-
-it('a ledger of an earlier version has its stuck groups failed when it is opened', async () => {
-  const file = ledgerFile()
-  const before = await createEngine({ ledger: file, work: false })
-  const group = await before.create({ name: 'group', tasks: chain })
-  const outsider = await before.create({ name: 'outsider', tasks: { build: {}, publish: { after: 'build' } } })
-  const build = (await before.children(group)).find(({ name }) => name === 'build') as Task
-  await before.start(build)
-  await before.fail(build, 'broke')
-  await before.close()
-  // As the previous version left it: no stuck tasks are recorded, and the group works.
-  const db = new Database(file)
-  db.exec(`update task set stuck_by = null;
-    update task set status = 'working', error = null, completed_at = null where id = '${group.id}';
-    insert or replace into setting (name, value) values ('stuck groups', '"unjudged"')`)
-  db.close()
-  const engine = await createEngine({ ledger: file, work: false })
-  onTestFinished(() => engine.close())
-  expect(await engine.get(group)).toMatchObject({
-    status: 'failed',
-    error: { code: 'GROUP_STUCK', details: { cause: build.id } },
-  })
-  expect(await engine.get(outsider)).toMatchObject({ status: 'submitted' })
-  expect((await history(engine, group.id)).at(-1)).toMatchObject({ type: 'task.failed' })
 })

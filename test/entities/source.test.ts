@@ -13,7 +13,6 @@ describe('V-05 sources', () => {
   it.each<[isConfirmedBy: boolean, ...Source[]]>([
     [true, person],
     [true, { kind: 'program' }],
-    [true, { kind: 'unknown' }],
     [false, ann],
     [false, ann, annsTool, annsChild],
     [false, client],

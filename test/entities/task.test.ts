@@ -121,7 +121,7 @@ describe('an entry of the journal', () => {
   })
 
   it('toQuestion shows a question, with a default only if it has one', () => {
-    const question = { ...call, params: { question: 'Go?', schema: { type: 'boolean' } }, dueAt: 9 }
+    const question = { ...call, params: { question: 'Go?', for: 'anyone', schema: { type: 'boolean' } }, dueAt: 9 }
     expect(toQuestion(question)).toEqual({
       id: 'call-a',
       question: 'Go?',

@@ -90,36 +90,6 @@ describe('a ledger on PostgreSQL', () => {
     await drop()
   })
 
-  it('openPostgresLedger refuses a schema of a newer version with LEDGER_NEWER', async () => {
-    const { client, drop } = await openSchema()
-    await (await openPostgresLedger(client)).close()
-    await client.query('update ledger_version set version = version + 1, usable_from = version + 1')
-    await expect(openPostgresLedger(client)).rejects.toMatchObject({ code: 'LEDGER_NEWER' })
-    await drop()
-  })
-
-  it('a ledger on PostgreSQL stays usable after an additive migration, and stops with LEDGER_NEWER after another one', async () => {
-    const { client, drop } = await openSchema()
-    const ledger = await openPostgresLedger(client)
-    await ledger.step(add('before'))
-    await client.query(`alter table task add column hue text not null default 'red'`)
-    await client.query('alter table event add column hue text')
-    await client.query('update ledger_version set version = version + 1')
-    await ledger.step(add('after'))
-    const later = await openPostgresLedger(client)
-    expect((await later.read((tx) => tx.task.list({}, 9))).map(({ id }) => id).sort()).toEqual(['after', 'before'])
-    expect((await client.query('select version from ledger_version')).rows).toEqual([{ version: ledgerVersion + 1 }])
-    const failures: unknown[] = []
-    ledger.observe({ committed() {}, changed() {}, failed: (error) => failures.push(error) }, { watchOthers: false })
-    await client.query('update ledger_version set usable_from = version')
-    await expect(ledger.step(add('late'))).rejects.toMatchObject({ code: 'LEDGER_NEWER' })
-    await expect(ledger.step(add('later'))).rejects.toMatchObject({ code: 'LEDGER_NEWER' })
-    expect(failures).toEqual([expect.objectContaining({ code: 'LEDGER_NEWER' })])
-    await expect(ledger.read((tx) => tx.task.list({}, 9))).rejects.toBe(failures[0])
-    expect((await client.query(`select id from task where id like 'late%'`)).rows).toEqual([])
-    await drop()
-  })
-
   it('a ledger is usable by engines from the last migration on that is not additive', () => {
     const additive = { isAdditive: true }
     expect(oldestUsable([{}, additive, {}])).toBe(3)

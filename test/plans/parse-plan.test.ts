@@ -99,6 +99,32 @@ tasks:
     expect(plan.byPath.get('g/absolute')?.spec.input).toMatchObject({ cwd: '/elsewhere' })
   })
 
+  it.each(['3.10', '1e3', '0x10', '0755', '+4912', '-0', '.inf', 'True', 'no', '2024-01-02', '12345678901234567890'])(
+    'a variable is the text %s as it is written',
+    (written) => {
+      const spec = planOf(`env: { A: ${written} }\ntasks: { a: { run: x, env: { B: ${written} } } }`).byPath.get(
+        'a',
+      )?.spec
+      expect(spec?.input).toMatchObject({ env: { A: written, B: written } })
+    },
+  )
+
+  it('a variable is the text as it is written where it comes by an alias or a merge key, and the same scalar is a number elsewhere', () => {
+    const plan = planOf(`
+x-base: &base { env: &env { A: 3.10, B: &b 1.20 } }
+tasks:
+  a: { <<: *base, run: x }
+  b: { run: x, env: { <<: *env, C: *b } }
+  c: { run: x, env: *env, metadata: { b: *b, yes: True } }
+`)
+    expect(['a', 'b', 'c'].map((path) => plan.byPath.get(path)?.spec.input)).toMatchObject([
+      { env: { A: '3.10', B: '1.20' } },
+      { env: { A: '3.10', B: '1.20', C: '1.20' } },
+      { env: { A: '3.10', B: '1.20' } },
+    ])
+    expect(plan.byPath.get('c')?.spec.metadata).toEqual({ b: 1.2, yes: true })
+  })
+
   it('a plan gives each task a path, and the blockers of the groups around it', () => {
     const plan = planOf(
       'tasks: { a: { run: x }, g: { after: a, tasks: { b: { run: x }, c: { after: [b], run: x } } } }',

@@ -7,7 +7,7 @@ import { TaskEngine } from '../../src/engine/task-engine.ts'
 import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { ask, defineExecutor } from '../../src/index.ts'
-import { callRow, openLedger } from '../../src/testing/index.ts'
+import { openLedger } from '../../src/testing/index.ts'
 import { callsOf, llm } from '../agents/world.ts'
 import { openManager } from '../compat/agent-os/world.ts'
 import { history, openEngine, reached, refusalOf } from '../engine/world.ts'
@@ -195,29 +195,6 @@ it('V-03 a question gets no default by an update of the state, and is not bypass
   expect((await engine.get(approve))?.status).toBe('input_required')
   await engine.update(approve, { status: 'working' })
   expect(await engine.result(approve)).toBe('yes')
-})
-
-it('a question that an earlier version stored keeps its rule', async () => {
-  const ledger = await openLedger(':memory:')
-  onTestFinished(() => ledger.close())
-  await ledger.step({
-    name: 'an earlier version',
-    *decide(tx) {
-      for (const [id, rule] of Object.entries({ open: {}, closed: { personOnly: true } })) {
-        yield* tx.task.insert(whole({ id: `task-${id}`, executor: 'later', status: 'input_required', run: 1 }))
-        const params = { question: 'Well?', schema: null, ...rule }
-        yield* tx.call.insert(
-          callRow({ id: `call-${id}`, taskId: `task-${id}`, kind: 'ask', name: 'ask', status: 'pending', params }),
-        )
-      }
-    },
-  })
-  const engine = (await openEngine({ ledger })) as unknown as Engine
-  const model: Caller = { surface: 'mcp', model: true }
-  expect((await engine.get('task-open'))?.questions).toMatchObject([{ for: 'anyone' }])
-  expect((await engine.get('task-closed'))?.questions).toMatchObject([{ for: 'person' }])
-  await call(engine, 'task:answer', { taskId: 'task-open', value: 'yes' }, model)
-  await refusalOf(call(engine, 'task:answer', { taskId: 'task-closed', value: 'yes' }, model), 'FORBIDDEN')
 })
 
 it('a question that is answered by its default after a time-out has no answerer', async () => {

@@ -7,7 +7,7 @@ export function textIn(data: TaskEvent['data'], field: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** ` by ada (http)`: who answered, and through which surface; empty for events of earlier versions. */
+/** ` by ada (http)`: who answered, and through which surface; empty where there is no answerer. */
 export function answererIn(data: TaskEvent['data']): string {
   const by = data['answeredBy'] as TaskEvent['data'] | undefined
   if (by === undefined) return ''

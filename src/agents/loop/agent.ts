@@ -2,7 +2,7 @@
 // reads them and continues.
 import type { z } from 'zod'
 import type { Duration } from '../../core/duration.ts'
-import { parse } from '../../core/parse.ts'
+import { parse, requireJsonInput } from '../../core/parse.ts'
 import type { CreationBounds } from '../../entities/creation-bounds.ts'
 import { type Executor, makeExecutor } from '../../entities/executor.ts'
 import { agentOptionsSchema } from '../../entities/options.ts'
@@ -70,7 +70,7 @@ export function agent<R extends z.ZodType = z.ZodString>(
   const checked = parse(agentOptionsSchema, options, 'agent')
   return makeExecutor<unknown, z.output<R>>({
     input: undefined,
-    result: checked.result,
+    result: requireJsonInput(checked.result, 'The result of the agent'),
     retry: checked.retry as Partial<RetryPolicy> | undefined,
     timeoutMs: checked.timeoutMs,
     concurrency: checked.concurrency,

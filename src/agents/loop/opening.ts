@@ -30,8 +30,7 @@ export async function openConversation(
   if (steps.length > 0) return
   const add = (role: 'system' | 'user', content: string): Promise<void> =>
     agentRun.append({ id: agentRun.nextId('msg'), role, content })
-  // Earlier versions put all of this into system messages.
-  const has = (heading: string): boolean => [...system, ...unread].some(({ content }) => content.startsWith(heading))
+  const has = (heading: string): boolean => unread.some(({ content }) => content.startsWith(heading))
   // A task created where this agent was unknown has no opening messages yet; messages may have been sent to it since.
   if (system.length === 0) await add('system', agentRun.policy.systemPrompt ?? instructions ?? defaultSystemPrompt)
   if (unread.length === 0 || system[0]?.run !== null) {

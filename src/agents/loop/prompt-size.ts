@@ -37,6 +37,7 @@ const minExpectedTokens = 1_000
  */
 export function promptCut({ messages, tools }: ModelStepInput, { inputTokens }: ModelUsage): PromptCut | undefined {
   if (inputTokens === null || inputTokens === 0) return undefined
+  // Texts alone: providers do not count old reasoning, signatures and images by their bytes.
   const length = messages.reduce((sum, { content }) => sum + content.length, JSON.stringify(tools ?? []).length)
   const expectedTokens = Math.round(length / 4)
   return expectedTokens >= minExpectedTokens && inputTokens < expectedTokens / 2

@@ -52,10 +52,10 @@ export function recallText({ chunks, nodes }: z.output<ReturnType<typeof recalle
   return quoted.length === 0 ? '' : [recallHeading, howToRead, ...quoted].join('\n\n')
 }
 
-function lineOf({ content, text, confidence, branch, statedBy = [{ kind: 'unknown' }] }: Piece): string {
+function lineOf({ content, text, confidence, branch, statedBy }: Piece): string {
   const statement = content ?? text ?? ''
   if (statement === '') return ''
-  const sources = statedBy.slice(0, maxSources).map(({ kind, taskId, agentId }) => ({ kind, taskId, agentId }))
+  const sources = statedBy?.slice(0, maxSources).map(({ kind, taskId, agentId }) => ({ kind, taskId, agentId }))
   return quotation({ statement: clipped(statement, maxLengths.statement), statedBy: sources, confidence, branch })
 }
 

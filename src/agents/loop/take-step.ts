@@ -1,7 +1,8 @@
 // One step of the model: called with the whole conversation, streamed live, stored once, as a whole. A step that breaks
 // off leaves only the event `model.failed`, and is retried as the policy allows.
-import { z } from 'zod'
 import type { Caller } from '../../bus/caller.ts'
+import { schemaPair } from '../../bus/json-schema.ts'
+import { answerSchema } from '../../bus/model-schema.ts'
 import { defined } from '../../core/defined.ts'
 import { ErrandError, Failure } from '../../core/errors.ts'
 import { rest as waitFor } from '../../core/signals.ts'
@@ -108,7 +109,10 @@ function triesBefore({ rests }: Conversation, key: string): number {
 }
 
 function inputOf({ agentRun, options, conversation, inputs }: StepRequest, offer: Offer): ModelStepInput {
-  const format = options.result === undefined ? undefined : z.toJSONSchema(options.result, { io: 'input' })
+  const format =
+    options.result === undefined
+      ? undefined
+      : answerSchema(schemaPair(options.result, 'input', 'The result of the agent').json())
   const notes =
     format === undefined
       ? []
@@ -118,7 +122,7 @@ function inputOf({ agentRun, options, conversation, inputs }: StepRequest, offer
     tools: offer.definitions,
     ...defined({
       modelId: agentRun.modelId,
-      responseFormat: format && { type: 'json' as const, schema: format as Record<string, unknown> },
+      responseFormat: format && { type: 'json' as const, schema: format },
       settings: options.settings,
     }),
   }
@@ -163,15 +167,17 @@ async function streamStep(
 
 async function store(request: StepRequest, offer: Offer, id: string, answer: ModelAnswer): Promise<void> {
   const { run, agentRun, tools, conversation, inputs } = request
-  const calls = answer.toolCalls.map(
-    (call, index): ToolCall => ({
-      // A result is returned under the id of its call, so each call needs one.
-      id: storableText(call.id) || `call_${conversation.steps.length + 1}_${index + 1}`,
+  const ids = answer.toolCalls.map((call) => storableText(call.id))
+  const calls = answer.toolCalls.map((call, index): ToolCall => {
+    const id = ids[index] as string
+    return {
+      // A result is returned under the id of its call, so each call of a step needs one of its own.
+      id: id === '' || ids.indexOf(id) < index ? `call_${conversation.steps.length + 1}_${index + 1}` : id,
       tool: storableText(call.function.name),
       ability: offer.abilityOf(storableText(call.function.name)),
       arguments: storableText(call.function.arguments),
-    }),
-  )
+    }
+  })
   await agentRun.append({
     id,
     role: 'assistant',

@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { type Ability, defineAbility } from '../../bus/ability.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { JsonSchema } from '../../bus/json-schema.ts'
+import { modelSchema } from '../../bus/model-schema.ts'
+import { maxDelayMs } from '../../core/clock.ts'
 import { defined } from '../../core/defined.ts'
 import { Failure } from '../../core/errors.ts'
 import { parse } from '../../core/parse.ts'
@@ -29,8 +31,8 @@ export interface McpTools {
   /** For `createEngine({ abilities })`. */
   readonly abilities: Ability[]
   /**
-   * Registers tools that the server adds on the engine's bus, and unregisters those that it removes, from now on. Returns a function that stops
-   * it. The client must follow lists too: `new Client(info, { listChanged: … })` for servers of the current protocol.
+   * From now on, registers tools that the server adds on the engine's bus, replaces those that it changes, and unregisters those that it removes.
+   * Returns a function that stops it. The client must follow lists too: `new Client(info, { listChanged: … })` for servers of the current protocol.
    */
   follow(engine: { readonly bus: Bus }, onError?: (error: unknown) => void): () => void
 }
@@ -71,7 +73,7 @@ const maxDescription = 10_000
 /**
  * Reads the tools of a server. A call that a crash interrupts is repeated if the tool only reads (`readOnlyHint`); else the model decides, as for
  * other abilities. A result is its text, its structured content, or the list of its parts;
- * images and the like are stored whole, and models read their type and size.
+ * images and the like are stored whole, and models read their type and size. A call has no time limit of its own.
  *
  * @example
  * const client = new Client({ name: 'app', version: '1' })
@@ -84,30 +86,55 @@ const maxDescription = 10_000
 export async function mcpTools(client: McpClientLike, options: McpToolsOptions): Promise<McpTools> {
   const { module, confirm } = parse(optionsSchema, options, 'mcpTools')
   const abilityOf = (tool: Tool): Ability => toAbility(client, module, tool, confirm)
-  const abilities = (await listed(client)).map(abilityOf)
+  const first = await listed(client)
   return {
-    abilities,
+    abilities: first.map(abilityOf),
     follow({ bus }, onError = () => {}) {
+      const idsOf = (tools: readonly Tool[]): Map<string, Tool> =>
+        new Map(tools.map((tool) => [idOf(module, tool.name), tool]))
+      const registered = new Map(Array.from(idsOf(first), ([id, tool]) => [id, JSON.stringify(tool)]))
+      // What the program has not registered stays left out.
+      const leftOut = new Set([...registered.keys()].filter((id) => !bus.has(id)))
+      for (const id of leftOut) registered.delete(id)
       let isOver = false
-      const removals = new Map<string, () => void>()
       const refresh = async (): Promise<void> => {
-        const now = new Map((await listed(client)).map((tool) => [idOf(module, tool.name), tool]))
+        const now = idsOf(await listed(client))
         if (isOver) return
-        for (const { id } of bus.abilities()) {
-          if (!id.startsWith(`${module}:`) || now.has(id)) continue
-          const remove = removals.get(id)
-          if (remove === undefined) bus.unregister(id)
-          else remove()
-          removals.delete(id)
+        for (const [id, tool] of registered) {
+          if (tool === JSON.stringify(now.get(id))) continue
+          bus.unregister(id)
+          registered.delete(id)
         }
-        for (const [id, tool] of now) if (!bus.has(id)) removals.set(id, bus.register(abilityOf(tool)))
+        for (const [id, tool] of now) {
+          if (bus.has(id) || leftOut.has(id)) continue
+          bus.register(abilityOf(tool))
+          registered.set(id, JSON.stringify(tool))
+        }
       }
-      client.setNotificationHandler?.(listChanged, () => refresh().catch(onError))
+      // One after the other: an older list must not replace a newer one.
+      let last = Promise.resolve()
+      const unfollow = followed(client, () => (last = last.then(refresh).catch(onError)))
       return () => {
         isOver = true
+        unfollow()
       }
     },
   }
+}
+
+/** A client has one handler for the changes of its server, and may be used by several engines. */
+const followers = new WeakMap<McpClientLike, Set<() => Promise<void>>>()
+
+function followed(client: McpClientLike, refresh: () => Promise<void>): () => void {
+  let all = followers.get(client)
+  if (all === undefined) {
+    const each = new Set<() => Promise<void>>()
+    all = each
+    followers.set(client, each)
+    client.setNotificationHandler?.(listChanged, () => Promise.all([...each].map((one) => one())))
+  }
+  all.add(refresh)
+  return () => void all.delete(refresh)
 }
 
 async function listed(client: McpClientLike): Promise<Tool[]> {
@@ -137,16 +164,20 @@ function toAbility(client: McpClientLike, module: string, tool: Tool, confirm: M
     output: z.unknown(),
     confirm: confirm?.({ name, destructive: destructiveHint !== false && readOnlyHint !== true }) ?? false,
     ...defined({ onInterrupt: readOnlyHint === true ? ('rerun' as const) : undefined }),
-    handle: async (input, { signal }) =>
-      resultOf(name, await client.callTool({ name, arguments: input as Record<string, unknown> }, { signal })),
+    handle: async (input, { signal }) => {
+      // The client would give up after a minute, while the tool goes on.
+      const limits = { signal, timeout: maxDelayMs }
+      return resultOf(name, await client.callTool({ name, arguments: input as Record<string, unknown> }, limits))
+    },
   }) as unknown as Ability
 }
 
-/** The server checks the arguments in any case, so a schema that cannot be converted is no reason to leave the tool out. */
+/** As models get it. The server checks the arguments in any case, so a schema that cannot be converted is no reason to leave the tool out. */
 function usableSchema(schema: Tool['inputSchema']): JsonSchema {
+  const plain = modelSchema(schema)
   try {
-    z.fromJSONSchema(schema as never)
-    return schema
+    z.fromJSONSchema(plain as never)
+    return plain
   } catch {
     return { type: 'object', description: `The arguments fit this JSON Schema: ${JSON.stringify(schema)}` }
   }
@@ -160,6 +191,6 @@ function resultOf(name: string, given: unknown): unknown {
   const isText = content.every(({ type }) => type === 'text')
   const text = content.map((part) => part.text ?? `[${part.type}]`).join('\n')
   if (isError) throw new Failure(text === '' ? `${name} failed` : text, { code: 'TOOL_FAILED', retry: false })
-  if (structuredContent !== undefined) return structuredContent
-  return isText ? text : content
+  if (structuredContent === undefined) return isText ? text : content
+  return isText ? structuredContent : { structuredContent, content }
 }

@@ -55,6 +55,14 @@ export function addressVariableOf(provider: string): string {
   return prefixOf(provider) + addressSuffix
 }
 
+/**
+ * The address of a provider's server with the chat completions protocol; undefined for none. `ANTHROPIC_BASE_URL` is a variable of Anthropic's own
+ * clients, and such a server speaks Anthropic's protocol, like the package.
+ */
+export function addressOf(provider: string, env: Environment): string | undefined {
+  return provider === 'anthropic' ? undefined : env[addressVariableOf(provider)]?.trim() || undefined
+}
+
 const prefixOf = (provider: string): string => provider.toUpperCase().replaceAll('-', '_')
 
 const knownKeys = new Set([...Object.keys(knownServers), ...packageProviders].map(keyVariableOf))

@@ -87,8 +87,8 @@ function toTool({ function: tool }: NonNullable<ModelStepInput['tools']>[number]
 /**
  * The conversation in the order that every provider accepts. Templates of many servers require that user and assistant take turns, and an
  * OpenAI-compatible address does not say whose template is behind it. So consecutive results become one message, as the specification
- * requires, and so do consecutive messages of the user, and of the model; between results and the user stands a short answer; no answer is empty, and the last
- * message is none.
+ * requires, and so do consecutive messages of the user, and of the model. Between results and the user stands a short answer. No answer is empty,
+ * and the last message is not an answer.
  */
 export function toPrompt(messages: readonly ModelMessage[], version: Version = 'v4'): PromptMessage[] {
   const prompt: PromptMessage[] = []
@@ -127,12 +127,22 @@ function addUserText(prompt: PromptMessage[], text: string): void {
   prompt.push({ role: 'user', content: [{ type: 'text', text }] })
 }
 
+/**
+ * What an answer says. Providers refuse texts of spaces alone, and answers with reasoning alone: these are left out, unless a text carries a
+ * signature of the provider beside something else.
+ */
+function toAssistantParts(message: ModelMessage, version: Version): AssistantPart[] {
+  const parts = allParts(message, version).filter((part) => !isBlank(part) || part.providerOptions !== undefined)
+  return parts.every((part) => isBlank(part) || part.type.startsWith('reasoning')) ? [] : parts
+}
+
+function isBlank(part: AssistantPart): boolean {
+  return part.type === 'text' && part.text.trim() === ''
+}
+
 /** The answer as it came, with what the provider wants back. Sources have no place in a prompt. */
-function toAssistantParts({ content, tool_calls: calls = [], parts }: ModelMessage, version: Version): AssistantPart[] {
-  if (parts === undefined) {
-    const text: AssistantPart[] = content === '' ? [] : [{ type: 'text', text: content }]
-    return [...text, ...calls.map(toToolCallPart)]
-  }
+function allParts({ content, tool_calls: calls = [], parts }: ModelMessage, version: Version): AssistantPart[] {
+  if (parts === undefined) return [{ type: 'text', text: content }, ...calls.map(toToolCallPart)]
   const left = new Set(calls)
   const found = parts.flatMap((part): AssistantPart[] => {
     const { providerMetadata } = part

@@ -3,7 +3,14 @@
 import { ErrandError, nearestName } from '../../core/errors.ts'
 import { loadOptional } from '../../core/optional-package.ts'
 import { fetchStream } from './fetch-stream.ts'
-import { addressVariableOf, type Environment, keyVariableOf, knownServers, withoutKey } from './known-providers.ts'
+import {
+  addressOf,
+  addressVariableOf,
+  type Environment,
+  keyVariableOf,
+  knownServers,
+  withoutKey,
+} from './known-providers.ts'
 import { type LanguageModelLike, requireLanguageModel } from './language-model.ts'
 import { type LoadPackage, packagedModel, packageOf } from './provider-package.ts'
 
@@ -46,7 +53,7 @@ export async function namedModel(
       { model: text },
     )
   }
-  const isAddressed = Boolean(env[addressVariableOf(provider)]?.trim())
+  const isAddressed = addressOf(provider, env) !== undefined
   const packaged = isAddressed ? undefined : await packagedModel(provider, name, env, loadPackage)
   if (packaged !== undefined) return packaged
   const server = serverOf(provider, env)
@@ -65,8 +72,8 @@ function serverOf(provider: string, env: Environment): { baseURL: string; apiKey
 }
 
 function baseUrlOf(provider: string, variable: string, env: Environment): string {
-  const written = env[variable]?.trim()
-  if (written) return checkedUrl(written, variable)
+  const written = addressOf(provider, env)
+  if (written !== undefined) return checkedUrl(written, variable)
   const known = Object.hasOwn(knownServers, provider) ? knownServers[provider] : undefined
   if (known !== undefined) return known
   if (packageProviders.includes(provider)) {

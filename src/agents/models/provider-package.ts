@@ -2,7 +2,7 @@
 import { ErrandError } from '../../core/errors.ts'
 import { isMissingPackage } from '../../core/optional-package.ts'
 import { fetchStream } from './fetch-stream.ts'
-import { type Environment, keyVariableOf, withoutKey } from './known-providers.ts'
+import { addressVariableOf, type Environment, keyVariableOf, withoutKey } from './known-providers.ts'
 import { type LanguageModelLike, requireLanguageModel } from './language-model.ts'
 
 /** Imports a package by its name. */
@@ -42,17 +42,16 @@ export async function packagedModel(
   if (found === undefined) return undefined
   const [, create] =
     Object.entries(found).find(([key, value]) => /^create[A-Z]/.test(key) && typeof value === 'function') ?? []
-  if (create === undefined) {
+  const baseURL = env[addressVariableOf(provider)]?.trim()
+  const settings = { fetch: fetchStream, ...keyOf(provider, env), ...(baseURL ? { baseURL } : {}) }
+  const modelOf = (create as ((settings: object) => unknown) | undefined)?.(settings)
+  if (typeof modelOf !== 'function') {
     throw new ErrandError(
       'INVALID_INPUT',
-      `The package ${packageName} offers no models: it exports no function \`create…\`.`,
-      {
-        package: packageName,
-      },
+      `The package ${packageName} offers no models: it exports no function \`create…\` that makes a provider.`,
+      { package: packageName },
     )
   }
-  const settings = { fetch: fetchStream, ...keyOf(provider, env) }
-  const modelOf = (create as (settings: object) => (name: string) => unknown)(settings)
   return requireLanguageModel(modelOf(name), `The model "${provider}:${name}"`)
 }
 

@@ -1,6 +1,5 @@
 // The parts of a model's answer in the order in which they came, with what the provider says of each: providers require some of it back before
 // the next step (signatures of reasoning and of tool calls).
-import { fromJson, toJson } from '../../core/json.ts'
 import { storableText } from '../../core/storable-text.ts'
 import type { ModelPart, ProviderMetadata } from '../../entities/message.ts'
 
@@ -50,12 +49,12 @@ export class StepParts {
 
   /** Undefined if the text and the calls of the answer say all of it. */
   all(): ModelPart[] | undefined {
-    const parts = this.#parts.filter((part) => !isEmpty(part)).map(storable)
+    const parts = this.#parts.filter((part) => !isEmpty(part))
     const isPlain = parts.every(
       ({ type, providerMetadata }, at) =>
         providerMetadata === undefined && (type === 'tool-call' || (type === 'text' && at === 0)),
     )
-    return isPlain ? undefined : parts
+    return isPlain ? undefined : parts.map(storable)
   }
 }
 
@@ -81,10 +80,10 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** @throws ErrandError INVALID_INPUT for metadata without a JSON form */
+/** With texts that a ledger can hold: metadata repeats what the model wrote, and titles come from pages. */
 function storable(part: ModelPart): ModelPart {
-  const { providerMetadata, ...rest } = part
-  const mended = 'text' in rest ? { ...rest, text: storableText(rest.text) } : rest
-  if (providerMetadata === undefined) return mended
-  return { ...mended, providerMetadata: fromJson(toJson(providerMetadata, 'the metadata of a part')) }
+  const text = JSON.stringify(part)
+  return JSON.parse(text, (_key, value: unknown) =>
+    typeof value === 'string' ? storableText(value) : value,
+  ) as ModelPart
 }

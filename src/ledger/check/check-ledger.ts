@@ -52,7 +52,7 @@ export interface LedgerReport {
 
 /**
  * Checks the invariants of a ledger in a file, or on a PostgreSQL server.
- * @throws ErrandError NOT_FOUND, INVALID_INPUT, LEDGER_UNAVAILABLE, LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_CORRUPT, LEDGER_BUSY: the ledger
+ * @throws ErrandError NOT_FOUND, INVALID_INPUT, LEDGER_UNAVAILABLE, LEDGER_FOREIGN, LEDGER_VERSION, LEDGER_CORRUPT, LEDGER_BUSY: the ledger
  *   cannot be opened. A ledger that is found damaged later is reported as a violation.
  */
 export async function checkLedger(name: string, { limit = 20 }: CheckLedgerOptions = {}): Promise<LedgerReport> {

@@ -111,8 +111,6 @@ const isBroken = (task: RawSql) =>
   sql`(${task}.status in ('failed', 'canceled') or (${task}.stuck_by is not null and ${task}.completed_at is null))`
 
 const awaitsChildren = sql`(task.status = 'waiting' and coalesce(task.status_reason, '') = 'children')`
-/** An engine judges the tasks of an upgraded ledger when it first opens it. */
-const isJudged = sql`not exists (select 1 from setting where name = 'stuck groups' and value = '"unjudged"')`
 
 const stuck = statementCheck(
   {
@@ -125,7 +123,7 @@ const stuck = statementCheck(
         where edge.task_id = task.id and edge.kind = 'after' and edge.satisfied_at is null
           and blocker.deleted_at is null and ${isBroken(sql`blocker`)}) as found
     from task
-    where task.completed_at is null and task.deleted_at is null and task.is_group = 0 and ${isJudged}
+    where task.completed_at is null and task.deleted_at is null and task.is_group = 0
       and (task.stuck_by is not null or task.open_blockers > 0)
       and case when task.stuck_by is null
         then exists (select 1 from dependency as edge join task as blocker on blocker.id = edge.blocker_id

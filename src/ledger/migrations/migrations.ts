@@ -1,47 +1,11 @@
-// The list of migrations; the version of a ledger is the number of those applied to it.
-import type { ColumnDefinitionBuilder } from 'kysely'
-import { sql } from 'kysely'
+// What the migrations make: the version of a ledger, which engines may use it, and the statements that bring it there.
+import { type Compilable, type CreateIndexBuilder, sql } from 'kysely'
 import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
+import { sha256 } from '../../core/sha256.ts'
 import type { Dialect } from '../statement.ts'
-import { firstLedger } from './0001-first-ledger.ts'
-import { ownersAndPolicies } from './0002-owners-and-policies.ts'
-import { conversations } from './0003-conversations.ts'
-import { boards } from './0004-boards.ts'
-import { memory } from './0005-memory.ts'
-import { valuesAndSuspects } from './0006-values-and-suspects.ts'
-import { stuckGroups } from './0007-stuck-groups.ts'
-import { notifyParent } from './0008-notify-parent.ts'
-import { creators } from './0009-creators.ts'
-import { rightToRunCommands } from './0010-right-to-run-commands.ts'
-import { sources } from './0011-sources.ts'
-import { madeBelow } from './0012-made-below.ts'
-import { claimableByAssignment } from './0013-claimable-by-assignment.ts'
-import { purging } from './0014-purging.ts'
-import { indexesByUse } from './0015-indexes-by-use.ts'
-import { lostResults } from './0016-lost-results.ts'
-import { factIdsByBytes } from './0017-fact-ids-by-bytes.ts'
+import { migrations } from './list.ts'
 import type { Migration, Spelling } from './migration.ts'
-
-export const migrations: readonly Migration[] = [
-  firstLedger,
-  ownersAndPolicies,
-  conversations,
-  boards,
-  memory,
-  valuesAndSuspects,
-  stuckGroups,
-  notifyParent,
-  creators,
-  rightToRunCommands,
-  sources,
-  madeBelow,
-  claimableByAssignment,
-  purging,
-  indexesByUse,
-  lostResults,
-  factIdsByBytes,
-]
 
 export const ledgerVersion = migrations.length
 
@@ -54,12 +18,12 @@ export function oldestUsable(all: ReadonlyArray<Pick<Migration, 'isAdditive'>>):
 
 /**
  * @param version the oldest version of engines that may use the ledger
- * @throws ErrandError LEDGER_NEWER
+ * @throws ErrandError LEDGER_VERSION
  */
 export function requireKnownVersion(version: number, name: string, details: object): void {
   if (version <= ledgerVersion) return
-  const message = `The ledger ${name} has version ${version}; this version of errand supports ledgers up to version ${ledgerVersion}. Update errand.`
-  throw new ErrandError('LEDGER_NEWER', message, { ...details, version, known: ledgerVersion })
+  const message = `The ledger ${name} has version ${version}, and this errand supports versions up to ${ledgerVersion}: a newer or a development version made or migrated it. Use that version, or begin with a new ledger.`
+  throw new ErrandError('LEDGER_VERSION', message, { ...details, version, known: ledgerVersion })
 }
 
 /** Marks a SQLite file as a ledger: "ERND" in its header. */
@@ -77,18 +41,30 @@ export function unfinishedCopy(ledger: string): ErrandError {
 }
 
 function spellingOf({ kind, db }: Dialect): Spelling {
+  const { schema } = db
+  const made = (name: string, inSqlite: string) =>
+    kind === 'sqlite' ? schema.createTable(name).modifyEnd(sql.raw(inSqlite)) : schema.createTable(name)
+  const table = (name: string) => made(name, 'strict')
   return {
     kind,
     db,
     integer: kind === 'sqlite' ? 'integer' : 'bigint',
     real: kind === 'sqlite' ? 'real' : 'double precision',
-    risingType: kind === 'sqlite' ? 'integer' : 'bigserial',
     orderedText: kind === 'sqlite' ? 'text' : sql`text collate "C"`,
-    rising: (column: ColumnDefinitionBuilder) =>
-      kind === 'sqlite' ? column.primaryKey().autoIncrement() : column.primaryKey(),
-    strict: (table) => (kind === 'sqlite' ? table.modifyEnd(sql`strict`) : table),
-    keyOnly: (table) => (kind === 'sqlite' ? table.modifyEnd(sql`strict, without rowid`) : table),
+    table,
+    numbered: (name) =>
+      kind === 'sqlite'
+        ? table(name).addColumn('seq', 'integer', (column) => column.primaryKey().autoIncrement())
+        : table(name).addColumn('seq', 'bigserial', (column) => column.primaryKey()),
+    keyTable: (name) => made(name, 'strict, without rowid'),
+    index: (name, ...of) => indexOn(schema.createIndex(name), ...of),
+    uniqueIndex: (name, ...of) => indexOn(schema.createIndex(name).unique(), ...of),
   }
+}
+
+function indexOn(index: CreateIndexBuilder, table: string, columns: string, condition?: string): Compilable {
+  const all = index.on(table).expression(sql.raw(columns))
+  return condition === undefined ? all : all.where(sql.raw<boolean>(condition))
 }
 
 const compiled = new Map<Dialect, Array<() => string[]>>()
@@ -105,4 +81,9 @@ export function migrationTexts(dialect: Dialect, fromVersion: number, toVersion 
   }
   // A file may claim a negative version: `slice` would count it from the end.
   return texts.slice(fromVersion, Math.max(fromVersion, toVersion)).flatMap((each) => each())
+}
+
+/** Differs between schemas of one version: before the first release the schema is edited in place. */
+export function definitionDigest(dialect: Dialect, version: number): string {
+  return sha256(migrationTexts(dialect, 0, version).join(';\n'))
 }

@@ -36,7 +36,7 @@ export interface LedgerLocks {
   readonly begunAlone: string
   /**
    * What a transaction has read first.
-   * @throws ErrandError LEDGER_NEWER when the ledger was migrated by a newer engine
+   * @throws ErrandError LEDGER_VERSION when the ledger was migrated by a newer engine
    * @throws LedgerBusy on a server that has taken over from another one and has not been looked at
    */
   begun(rows: readonly unknown[]): Begun

@@ -3,6 +3,7 @@
 import { ErrandError } from '../../core/errors.ts'
 import {
   applicationId,
+  definitionDigest,
   ledgerVersion,
   migrationTexts,
   requireKnownVersion,
@@ -18,14 +19,14 @@ const migrationLock = applicationId + 1
 
 /**
  * @param options.createsSchema the schema of the session, which is created if it is missing
- * @throws ErrandError LEDGER_NEWER, LEDGER_FOREIGN; the error of the server when a statement fails
+ * @throws ErrandError LEDGER_VERSION, LEDGER_FOREIGN; the error of the server when a statement fails
  */
 export async function migrate(
   client: PostgresClient,
   name: string,
   options: { createsSchema?: string | undefined } = {},
 ): Promise<void> {
-  if (isCurrent(await storedVersion(client))) return
+  if (isCurrent(await storedVersion(client, name))) return
   await client.query('begin')
   try {
     // A migration takes as long as its tables are large, and others wait for it.
@@ -39,9 +40,9 @@ export async function migrate(
     // Engines of the version before pause.
     const [sql, keys] = (await locksOf(client)).gateAlone
     await client.query(sql, keys)
-    const stored = await foundVersion(client, name)
-    if (!isCurrent(stored)) {
-      for (const text of migrationTexts(postgresDialect, stored?.version ?? 0)) await client.query(text)
+    const version = await foundVersion(client, name)
+    if (!isCurrent(version)) {
+      for (const text of migrationTexts(postgresDialect, version)) await client.query(text)
       await storeVersion(client)
     }
     await client.query('commit')
@@ -50,6 +51,9 @@ export async function migrate(
     throw error
   }
 }
+
+/** One of a later version stays as it is: the migrations since were additive. */
+const isCurrent = (version: number | undefined) => version !== undefined && version >= ledgerVersion
 
 /** From the catalog, whose rows are as new as the statement: `to_regclass` may answer from a cache that is older than the lock. */
 export async function tablesFound(client: PostgresClient): Promise<TablesFound> {
@@ -67,43 +71,59 @@ interface TablesFound {
   copying: boolean
 }
 
-export interface StoredVersion {
+interface StoredVersion {
   version: number
-  /** The oldest version of engines that may use the ledger; ledgers of early versions do not store it. */
-  usable_from?: number
+  /** The oldest version of engines that may use the ledger. */
+  usable_from: number
+  /** Of the schema of its version. Undefined in a ledger of a development version. */
+  digest?: string
 }
 
-/** Undefined without a ledger. Most opens find a migrated one, and wait for no other. */
-export async function storedVersion(client: PostgresClient): Promise<StoredVersion | undefined> {
+/**
+ * Undefined without a ledger. Most opens find a migrated one, and wait for no other.
+ * @throws ErrandError LEDGER_VERSION
+ */
+export async function storedVersion(client: PostgresClient, name: string): Promise<number | undefined> {
   if (!(await tablesFound(client)).ours) return undefined
+  // As JSON, because the table of a development version has other columns.
   const { rows } = await client.query('select to_jsonb(ledger_version) as stored from ledger_version')
-  return (rows as [{ stored: StoredVersion }])[0].stored
+  const [{ stored }] = rows as [{ stored: StoredVersion }]
+  const { version, usable_from, digest } = stored
+  requireKnownVersion(digest === undefined ? version : usable_from, name, { name })
+  if (version <= ledgerVersion && digest !== definitionDigest(postgresDialect, version))
+    throw otherSchema(name, version)
+  return version
+}
+
+function otherSchema(name: string, version: number): ErrandError {
+  return new ErrandError(
+    'LEDGER_VERSION',
+    `The schema of ${name} is not that of ledger version ${version}: a development version of errand made it. Use that version, or begin with a new ledger.`,
+    { name, version },
+  )
 }
 
 /** Records that the tables are those of the current version. */
 export async function storeVersion(client: PostgresClient): Promise<void> {
-  await client.query('create table if not exists ledger_version (version bigint not null)')
-  await client.query('alter table ledger_version add column if not exists usable_from bigint')
+  await client.query(
+    'create table if not exists ledger_version (version bigint not null, usable_from bigint not null, digest text not null)',
+  )
   await client.query('delete from ledger_version')
-  await client.query('insert into ledger_version (version, usable_from) values ($1, $2)', [ledgerVersion, usableFrom])
+  await client.query('insert into ledger_version (version, usable_from, digest) values ($1, $2, $3)', [
+    ledgerVersion,
+    usableFrom,
+    definitionDigest(postgresDialect, ledgerVersion),
+  ])
 }
 
-/** Whether this engine may use the ledger as it is. */
-function isCurrent(stored: StoredVersion | undefined): boolean {
-  if (stored?.usable_from === undefined) return false
-  return stored.version >= ledgerVersion && stored.usable_from <= ledgerVersion
-}
-
-async function foundVersion(client: PostgresClient, name: string): Promise<StoredVersion | undefined> {
-  const stored = await storedVersion(client)
-  if (stored === undefined) {
-    const found = await tablesFound(client)
-    if (found.copying) throw unfinishedCopy(name)
-    if (found.taken) throw foreignTables(name)
-    return undefined
-  }
-  requireKnownVersion(stored.usable_from ?? stored.version, name, { name })
-  return stored
+/** The version of the ledger that is there, and 0 if there is none. @throws ErrandError LEDGER_VERSION, LEDGER_FOREIGN, LEDGER_UNAVAILABLE */
+async function foundVersion(client: PostgresClient, name: string): Promise<number> {
+  const stored = await storedVersion(client, name)
+  if (stored !== undefined) return stored
+  const found = await tablesFound(client)
+  if (found.copying) throw unfinishedCopy(name)
+  if (found.taken) throw foreignTables(name)
+  return 0
 }
 
 export function foreignTables(name: string): ErrandError {

@@ -28,7 +28,7 @@ export type { PostgresClient } from './client.ts'
 
 /**
  * Opens a ledger in the current schema of a connection. `close` does not close the connection.
- * @throws ErrandError LEDGER_NEWER, LEDGER_FOREIGN
+ * @throws ErrandError LEDGER_VERSION, LEDGER_FOREIGN
  */
 export async function openPostgresLedger(
   client: PostgresClient,
@@ -171,7 +171,7 @@ export class PostgresLedger implements Ledger, GroupRunner {
     const committed = await this.#writer
       .alone(() => this.#runTimed(group, startTimer))
       .catch((error: unknown) => {
-        if (ErrandError.isInstance(error) && error.code === 'LEDGER_NEWER') this.fail(error)
+        if (ErrandError.isInstance(error) && error.code === 'LEDGER_VERSION') this.fail(error)
         throw this.#failure ?? error
       })
     this.#life.committed()

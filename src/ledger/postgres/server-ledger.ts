@@ -23,7 +23,7 @@ import { Writer } from './writer.ts'
 
 /**
  * Opens the ledger at a URL like `postgres://user@host/database?schema=errand`, and creates or migrates it.
- * @throws ErrandError INVALID_INPUT, LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_UNAVAILABLE, NOT_OFFERED
+ * @throws ErrandError INVALID_INPUT, LEDGER_FOREIGN, LEDGER_VERSION, LEDGER_UNAVAILABLE, NOT_OFFERED
  */
 export async function openServerLedger(url: string, clock: Clock = steadyClock): Promise<Ledger> {
   const target = parseServerUrl(url)

@@ -20,7 +20,7 @@ import type { ServerTarget } from './server-url.ts'
 import { drive, Session } from './session.ts'
 import { requireUsable, unusable } from './usable-server.ts'
 
-/** @throws ErrandError NOT_FOUND, LEDGER_NEWER, LEDGER_UNAVAILABLE, NOT_OFFERED */
+/** @throws ErrandError NOT_FOUND, LEDGER_VERSION, LEDGER_UNAVAILABLE, NOT_OFFERED */
 export async function openServerSnapshot(target: ServerTarget): Promise<LedgerSnapshot> {
   const { name } = target
   const connection = new ServerConnection(target, {
@@ -30,12 +30,12 @@ export async function openServerSnapshot(target: ServerTarget): Promise<LedgerSn
   try {
     await connection.ensure()
     await requireUsable(connection, target)
-    const stored = await storedVersion(connection)
-    if (stored === undefined) {
+    const version = await storedVersion(connection, name)
+    if (version === undefined) {
       if ((await tablesFound(connection)).copying) throw unfinishedCopy(name)
       throw new ErrandError('NOT_FOUND', `There is no ledger at ${name}.`, { ledger: name })
     }
-    requireCurrentVersion(stored.version, name)
+    requireCurrentVersion(version, name)
     return await ServerSnapshot.begin(name, connection)
   } catch (error) {
     await connection.close()

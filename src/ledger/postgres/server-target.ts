@@ -3,7 +3,7 @@
 import { ErrandError } from '../../core/errors.ts'
 import { type CopyTarget, quotedColumns, type RowChange } from '../copy-target.ts'
 import type { Op } from '../ledger.ts'
-import { applicationId, ledgerVersion, migrationTexts } from '../migrations/migrations.ts'
+import { applicationId, definitionDigest, ledgerVersion, migrationTexts } from '../migrations/migrations.ts'
 import type { LedgerSnapshot, TableShape } from '../snapshot.ts'
 import { StatementFailed } from './client.ts'
 import { postgresDialect } from './dialect.ts'
@@ -64,8 +64,10 @@ async function prepare(connection: ServerConnection, name: string, tables: reado
     )
   }
   if (found.copying) {
-    const { rows } = await connection.query('select version from ledger_copy')
-    if ((rows as [{ version: number }])[0]?.version === ledgerVersion) return true
+    // As JSON, because the table of a development version has other columns.
+    const { rows } = await connection.query('select to_jsonb(ledger_copy) as copy from ledger_copy limit 1')
+    if ((rows as [{ copy: { digest?: string } }])[0]?.copy.digest === definitionDigest(postgresDialect, ledgerVersion))
+      return true
     throw new ErrandError(
       'LEDGER_EXISTS',
       `At ${name} is an unfinished copy of another version of errand. Drop its tables, or name another schema (?schema=).`,
@@ -75,8 +77,9 @@ async function prepare(connection: ServerConnection, name: string, tables: reado
   if (found.taken) throw foreignTables(name)
   await inTransaction(connection, async () => {
     for (const text of migrationTexts(postgresDialect, 0)) await connection.query(text)
-    await connection.query('create table ledger_copy (version bigint not null, reference text)')
-    await connection.query('insert into ledger_copy (version) values ($1)', [ledgerVersion])
+    await connection.query('create table ledger_copy (digest text not null, reference text)')
+    const digest = definitionDigest(postgresDialect, ledgerVersion)
+    await connection.query('insert into ledger_copy (digest) values ($1)', [digest])
     // Rows may refer to later ones.
     const { rows } = await connection.query(
       `select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as text
@@ -85,7 +88,7 @@ async function prepare(connection: ServerConnection, name: string, tables: reado
     )
     for (const key of rows as Array<{ table: string; name: string; text: string }>) {
       const reference = `alter table ${key.table} add constraint ${key.name} ${key.text}`
-      await connection.query('insert into ledger_copy (version, reference) values ($1, $2)', [ledgerVersion, reference])
+      await connection.query('insert into ledger_copy (digest, reference) values ($1, $2)', [digest, reference])
       await connection.query(`alter table ${key.table} drop constraint ${key.name}`)
     }
     // Triggers keep the rows of a ledger from being changed, and those of a copy are replaced if they differ. A new ledger begins with rows.

@@ -18,7 +18,7 @@ import { sqliteDialect } from './dialect.ts'
 import { busyTimeoutMs, refuseForeign } from './open-file.ts'
 import { requireOwnSchema } from './own-schema.ts'
 
-/** @throws ErrandError NOT_FOUND, LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_CORRUPT, LEDGER_BUSY, LEDGER_UNAVAILABLE */
+/** @throws ErrandError NOT_FOUND, LEDGER_FOREIGN, LEDGER_VERSION, LEDGER_CORRUPT, LEDGER_BUSY, LEDGER_UNAVAILABLE */
 export function openFileSnapshot(path: string): LedgerSnapshot {
   if (!existsSync(path)) throw new ErrandError('NOT_FOUND', `There is no ledger at ${path}.`, { ledger: path })
   try {

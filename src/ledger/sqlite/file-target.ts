@@ -3,7 +3,7 @@ import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { ErrandError } from '../../core/errors.ts'
 import { type CopyTarget, quotedColumns, type RowChange } from '../copy-target.ts'
 import type { Op } from '../ledger.ts'
-import { applicationId, ledgerVersion, unfinishedCopyId } from '../migrations/migrations.ts'
+import { applicationId, ledgerVersion, migrationTexts, unfinishedCopyId } from '../migrations/migrations.ts'
 import type { LedgerSnapshot, StoredRow, TableShape } from '../snapshot.ts'
 import { isFoundBySearch, newTrustId, saveRecord } from '../trust-record.ts'
 import { type Connection, connect, isBusy, sqliteCode, unavailable } from './connection.ts'
@@ -12,7 +12,6 @@ import { FileSnapshot, runToEnd } from './file-snapshot.ts'
 import { createInstanceLocks } from './instance-lock.ts'
 import { prepareFile } from './open-file.ts'
 import { putInPlace, requireUnused, taken } from './replace-file.ts'
-import { schemaTexts } from './schema-texts.ts'
 import { ledgerTriggers, tableShapes, triggersOf } from './table-shapes.ts'
 import { storeTrustId } from './trust-id.ts'
 
@@ -94,7 +93,7 @@ function prepare(connection: Connection, file: string): boolean {
   connection.pragma('foreign_keys = off')
   connection.pragma('synchronous = normal')
   connection.execute('begin immediate')
-  if (!isContinued) for (const text of schemaTexts(0)) connection.execute(text)
+  if (!isContinued) for (const text of migrationTexts(sqliteDialect, 0)) connection.execute(text)
   for (const { name } of triggersOf(connection)) connection.execute(`drop trigger "${name}"`)
   if (!isContinued) for (const { name } of tableShapes()) connection.execute(`delete from "${name}"`)
   connection.pragma(`application_id = ${unfinishedCopyId}`)

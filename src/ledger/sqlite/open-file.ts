@@ -9,15 +9,16 @@ import type { Environment } from '../home.ts'
 import {
   applicationId,
   ledgerVersion,
+  migrationTexts,
   requireKnownVersion,
   unfinishedCopy,
   unfinishedCopyId,
 } from '../migrations/migrations.ts'
 import { idForNew, isFoundBySearch } from '../trust-record.ts'
 import { type Connection, connect, isBusy, unavailable } from './connection.ts'
+import { sqliteDialect } from './dialect.ts'
 import { requireOwnSchema } from './own-schema.ts'
 import { quickCheck } from './quick-check.ts'
-import { schemaTexts } from './schema-texts.ts'
 import { claim, noteLog, storeTrustId } from './trust-id.ts'
 
 /** Waiting for a lock blocks the event loop, so it is short; longer waits are repeated asynchronously. */
@@ -36,7 +37,7 @@ export interface OpenedFile {
 
 /**
  * Opens the ledger at a path or `:memory:`, and creates it if necessary.
- * @throws ErrandError LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_CORRUPT, LEDGER_BUSY, LEDGER_UNAVAILABLE
+ * @throws ErrandError LEDGER_FOREIGN, LEDGER_VERSION, LEDGER_CORRUPT, LEDGER_BUSY, LEDGER_UNAVAILABLE
  */
 export async function openFile(path: string, clock: Clock, random: () => number): Promise<OpenedFile> {
   // Recorded before there is a file: whatever finds the file finds the record too.
@@ -156,7 +157,7 @@ function inOneSnapshot(connection: Connection, read: () => void): void {
   }
 }
 
-/** @throws ErrandError LEDGER_FOREIGN, LEDGER_NEWER */
+/** @throws ErrandError LEDGER_FOREIGN, LEDGER_VERSION */
 export function refuseForeign(connection: Connection, path: string): void {
   const application = Number(connection.pragma('application_id'))
   if (application === unfinishedCopyId) throw unfinishedCopy(path)
@@ -214,7 +215,7 @@ function migrate(connection: Connection, path: string): void {
   try {
     const version = Number(connection.pragma('user_version'))
     refuseForeign(connection, path)
-    for (const text of schemaTexts(version)) connection.execute(text)
+    for (const text of migrationTexts(sqliteDialect, version)) connection.execute(text)
     const trustId = version === 0 && isFoundBySearch(path) ? idForNew(path, process.env) : undefined
     if (trustId !== undefined) storeTrustId(connection, trustId)
     connection.pragma(`application_id = ${applicationId}`)

@@ -5,8 +5,10 @@ import { ErrandError } from '../../core/errors.ts'
 import { sha256 } from '../../core/sha256.ts'
 import { ledgerVersion, migrationTexts } from '../migrations/migrations.ts'
 import { type Connection, connect } from './connection.ts'
-import { currentSchemaDigest } from './current-schema.ts'
 import { sqliteDialect } from './dialect.ts'
+
+/** Of the schema that all migrations make. After a change of the schema a test names the new one. */
+export const currentDigest = 'b37e63c80782a597964865800d3939f1805515c2cf7fcc13e56ce49bd4ffd429'
 
 /** The names of the parts of a schema for people, with the texts that made each: `trigger "t"` → `create trigger …`. */
 type Parts = Map<string, string>
@@ -16,15 +18,15 @@ const madeByMigrations = new Map<number, Parts>()
 
 /**
  * Reads version and schema in the snapshot of its caller: another process may be migrating the file.
- * @throws ErrandError LEDGER_FOREIGN { path, differs } with the names of what was added, changed or removed.
+ * @throws ErrandError LEDGER_VERSION { path, differs } with the names of what was added, changed or removed.
  */
 export function requireOwnSchema(connection: Connection, path: string): void {
   const version = Number(connection.pragma('user_version'))
   const found = partsOf(connection)
-  // Created, but not migrated yet; a newer version is refused by the migration.
+  // Created, but not migrated yet; a newer version is refused with its number.
   if (found.size === 0 || version > ledgerVersion) return
   // Without a comparison, for which the migrations are compiled and run: that takes longer than all the rest of opening a ledger.
-  if (version === ledgerVersion && digestOf(found) === currentSchemaDigest) return
+  if (version === ledgerVersion && digestOf(found) === currentDigest) return
   const expected = expectedParts(version)
   const differs = [
     ...[...found].filter(([name, text]) => expected.get(name) !== text).map(([name]) => name),
@@ -32,8 +34,8 @@ export function requireOwnSchema(connection: Connection, path: string): void {
   ]
   if (differs.length === 0) return
   throw new ErrandError(
-    'LEDGER_FOREIGN',
-    `The schema of ${path} differs from the schema of ledger version ${version}: another program has added, changed or removed ${differs.slice(0, 10).join(', ')}. Restore a backup, or undo the change with sqlite3 if you know where it comes from.`,
+    'LEDGER_VERSION',
+    `The schema of ${path} is not that of ledger version ${version}: ${differs.slice(0, 10).join(', ')} differ. A development version of errand made the ledger, or another program changed it. Use that version, restore a backup, or begin with a new ledger.`,
     { path, version, differs },
   )
 }

@@ -79,12 +79,12 @@ export function requireUnused(path: string): void {
   )
 }
 
-/** A newer ledger may be replaced: that is how one goes back to an older version. */
+/** A ledger of a newer version may be replaced: that is how one goes back. */
 function requireLedger(connection: Connection, path: string): void {
   try {
     refuseForeign(connection, path)
   } catch (error) {
-    if (!ErrandError.isInstance(error) || error.code !== 'LEDGER_NEWER') throw error
+    if (!ErrandError.isInstance(error) || error.code !== 'LEDGER_VERSION') throw error
   }
 }
 

@@ -24,7 +24,7 @@ const watchEveryMs = 20
 
 /**
  * Opens a ledger in a file or in memory.
- * @throws ErrandError LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_CORRUPT, LEDGER_BUSY, LEDGER_UNAVAILABLE, UNSUPPORTED_RUNTIME
+ * @throws ErrandError LEDGER_FOREIGN, LEDGER_VERSION, LEDGER_CORRUPT, LEDGER_BUSY, LEDGER_UNAVAILABLE, UNSUPPORTED_RUNTIME
  */
 export async function openSqliteLedger(path: string, clock: Clock = systemClock): Promise<Ledger> {
   const name = path === ':memory:' ? path : resolve(path)

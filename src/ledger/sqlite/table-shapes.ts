@@ -1,9 +1,10 @@
 // The tables and triggers of a ledger as the migrations make them, read from an empty one: no list must be kept up to date. Both databases
 // have the same tables, except for the text index of facts, which is derived from them.
 import { once } from '../../core/once.ts'
+import { migrationTexts } from '../migrations/migrations.ts'
 import type { TableShape } from '../snapshot.ts'
 import { type Connection, connect } from './connection.ts'
-import { schemaTexts } from './schema-texts.ts'
+import { sqliteDialect } from './dialect.ts'
 
 interface ColumnInfo {
   name: string
@@ -20,7 +21,7 @@ interface TriggerInfo {
 const ledgerSchema = once(() => {
   const connection = connect(':memory:', { busyTimeoutMs: 0 })
   try {
-    for (const text of schemaTexts(0)) connection.execute(text)
+    for (const text of migrationTexts(sqliteDialect, 0)) connection.execute(text)
     return { tables: shapesOf(connection), triggers: triggersOf(connection) }
   } finally {
     connection.close()

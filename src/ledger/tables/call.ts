@@ -41,8 +41,8 @@ const standIns: StandIns = {
 
 function isQuestion(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
-  const { question, for: audience } = value as Partial<QuestionParams>
-  return typeof question === 'string' && (audience === undefined || audiences.includes(audience))
+  const { question, for: audience } = value as QuestionParams
+  return typeof question === 'string' && audiences.includes(audience)
 }
 
 function unreadableQuestion(text: string): string {

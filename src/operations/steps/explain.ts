@@ -101,7 +101,9 @@ function* explainQueue(tx: Reads, task: TaskRecord, canRun: CanRun): Op<Explaine
 /** How long the model of an agent has been silent, and whether its provider has probably cut what it was sent. */
 function* modelText(tx: Reads, task: TaskRecord): Op<string> {
   if (task.owner !== null || (yield* tx.message.page(task.id, 0, 1)).rows[0]?.role !== 'system') return ''
-  const [latest] = yield* tx.event.before(Number.MAX_SAFE_INTEGER, 1, task.id)
+  const recent = yield* tx.event.before(Number.MAX_SAFE_INTEGER, 20, task.id)
+  // What others do meanwhile, such as a message to the agent, does not ask the model.
+  const latest = recent.find(({ type, data }) => type !== 'task.updated' && data['run'] !== null)
   const isAsked = latest !== undefined && (yield* tx.call.open(task.id)).length === 0
   const silent = isAsked ? ` Its model was asked at ${isoTime(latest.at)} and has not ended its answer.` : ''
   const [cut] = yield* tx.event.after((yield* tx.event.lastOf(task.id, 'model.prompt_cut')) - 1, 1, task.id)

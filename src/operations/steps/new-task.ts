@@ -124,10 +124,7 @@ function tooDeep(draft: TaskDraft, parent: NewTask, maxDepth: number): ErrandErr
 /** @throws ErrandError KEY_CONFLICT */
 export function requireSameDefinition(draft: TaskDraft, existing: NewTask): void {
   if (existing.deletedAt !== null) throw keyConflict(draft, existing, 'its task was deleted')
-  // Goals that were stored without a model had no executor in earlier versions.
-  const executor = existing.executor ?? (existing.goal === null || existing.group ? null : draft.executor)
-  const stored = { ...existing, executor }
-  const differs = (['executor', 'goal', 'group'] as const).find((field) => draft[field] !== stored[field])
+  const differs = (['executor', 'goal', 'group'] as const).find((field) => draft[field] !== existing[field])
   if (differs) throw keyConflict(draft, existing, `its ${differs} is another`)
   if (canonicalJson(draft.input) !== canonicalJson(existing.input))
     throw keyConflict(draft, existing, 'its input differs')

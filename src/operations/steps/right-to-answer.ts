@@ -4,14 +4,14 @@
 import { type Caller, isModel, mayAnswerForPeople } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
 import type { CallRecord } from '../../entities/call.ts'
-import { audienceOf, type QuestionParams } from '../../entities/question.ts'
+import type { QuestionParams } from '../../entities/question.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../../ledger/ledger.ts'
 import { agentName } from '../drafts/known-executors.ts'
 import { publishedExecutors } from './published-executors.ts'
 
 export function mayAnswer(question: QuestionParams, caller: Caller): boolean {
-  return audienceOf(question) === 'anyone' || mayAnswerForPeople(caller)
+  return question.for === 'anyone' || mayAnswerForPeople(caller)
 }
 
 /** @throws ErrandError FORBIDDEN if the question is put to people and the caller may not answer for them. */
@@ -74,7 +74,7 @@ function* whyForPeople(
 
 function* openQuestion(tx: Reads, { id }: TaskRecord): Op<CallRecord | undefined> {
   const open = yield* tx.call.open(id)
-  return open.find(({ kind, params }) => kind === 'ask' && audienceOf(params as QuestionParams) === 'person')
+  return open.find(({ kind, params }) => kind === 'ask' && (params as QuestionParams).for === 'person')
 }
 
 /** Guards the change of one task: it is refused if it would settle or change a task whose outcome is a person's answer. */

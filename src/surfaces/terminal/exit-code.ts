@@ -34,7 +34,7 @@ const codeOf: Readonly<Record<ErrorCode, 1 | 2>> = {
   UNSUPPORTED_RUNTIME: exitCodes.badInput,
   LEDGER_EXISTS: exitCodes.badInput,
   LEDGER_FOREIGN: exitCodes.badInput,
-  LEDGER_NEWER: exitCodes.badInput,
+  LEDGER_VERSION: exitCodes.badInput,
   NO_MODEL: exitCodes.badInput,
   NOT_OFFERED: exitCodes.badInput,
   INVALID_PLAN: exitCodes.badInput,

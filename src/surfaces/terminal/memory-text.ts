@@ -35,9 +35,8 @@ export function sourcesText(sources: readonly Source[], numberOf: TaskNumbers): 
 }
 
 function sourceText({ kind, taskId, agentId }: Source, numberOf: TaskNumbers): string {
-  const who = kind === 'unknown' ? 'an unknown source' : `a ${kind}`
   const name = agentId === undefined ? '' : ` as ${short(agentId)}`
-  return `${who}${name}${taskId === undefined ? '' : ` in task ${numberOf(taskId)}`}`
+  return `a ${kind}${name}${taskId === undefined ? '' : ` in task ${numberOf(taskId)}`}`
 }
 
 /** `branches` adds a column for the branch. */

@@ -60,7 +60,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> =
   LEDGER_CORRUPT: 500,
   LEDGER_EXISTS: 500,
   LEDGER_FOREIGN: 500,
-  LEDGER_NEWER: 500,
+  LEDGER_VERSION: 500,
   LEDGER_UNTRUSTED: 500,
   LEDGER_WRITE_FAILED: 500,
   REDACT_FAILED: 500,

@@ -5,8 +5,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { runModelStep } from '../../../src/agents/models/model-step.ts'
+import { runModelStep, streamModelStep } from '../../../src/agents/models/model-step.ts'
 import { namedModel } from '../../../src/agents/models/named-model.ts'
 import type { ErrandError } from '../../../src/core/errors.ts'
 import { chooseModel } from '../../../src/surfaces/cli/model-choice.ts'
@@ -247,8 +248,10 @@ describe('provider:name as a model name', () => {
       provider: `cohere with ${key}`,
     })
     expect(loaded).toEqual(['@ai-sdk/cohere'])
-    const useless = namedModel('cohere:command', {}, { loadPackage: async () => ({ VERSION: '1' }) })
-    await expect(useless).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    for (const useless of [{ VERSION: '1' }, { createClient: () => ({}) }]) {
+      const named = namedModel('cohere:command', {}, { loadPackage: async () => useless })
+      await expect(named).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    }
   })
 
   it.each([
@@ -267,6 +270,57 @@ describe('provider:name as a model name', () => {
     const model = await choose('local:x', { LOCAL_BASE_URL: `http://127.0.0.1:${port}` })
     const failure = await failureOf(runModelStep(model, hello, never()))
     expect(failure).toMatchObject({ code: 'protocol', retry: false, message: expect.stringContaining(said) })
+  })
+
+  it('ANTHROPIC_BASE_URL is the address for the package of Anthropic, not that of a server with chat completions', async () => {
+    const address = 'https://proxy.test/v1'
+    const env = { ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: address }
+    const createAnthropic = ({ baseURL }: { baseURL: string }) => createOpenAICompatible({ name: baseURL, baseURL })
+    const model = await namedModel('anthropic:claude', env, { loadPackage: async () => ({ createAnthropic }) })
+    expect(model.provider).toContain(address)
+    const missing = Object.assign(new Error("Cannot find package '@ai-sdk/anthropic' imported from /app/x.js"), {
+      code: 'ERR_MODULE_NOT_FOUND',
+    })
+    await expect(
+      namedModel('anthropic:claude', env, { loadPackage: () => Promise.reject(missing) }),
+    ).rejects.toMatchObject({ code: 'NOT_OFFERED', message: expect.stringContaining('npm install @ai-sdk/anthropic') })
+  })
+
+  it.each(['text/plain; charset=utf-8', 'application/octet-stream'])(
+    'a stream of events that a server calls %s is read as it comes',
+    async (type) => {
+      const event = (delta: object, finish_reason: string | null = null) =>
+        `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
+      const whole = Promise.withResolvers<void>()
+      const server = createServer((_request, response) => {
+        response.writeHead(200, { 'content-type': type })
+        response.write(`: hello\n\n${event({ content: 'Hi' })}`)
+        void whole.promise.then(() => response.end(event({}, 'stop')))
+      })
+      await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+      onTestFinished(() => void server.close())
+      const { port } = server.address() as AddressInfo
+      const model = await choose('local:x', { LOCAL_BASE_URL: `http://127.0.0.1:${port}` })
+      const chunks: unknown[] = []
+      for await (const chunk of streamModelStep(model, hello, never())) {
+        chunks.push(chunk)
+        whole.resolve()
+      }
+      expect(chunks).toMatchObject([{ content: 'Hi' }, { finish: { reason: 'stop' } }])
+    },
+  )
+
+  it('an answer without an end that is no stream is quoted', async () => {
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' })
+      response.write(`<html>Sign in${' '.repeat(5_000)}`)
+    })
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const model = await choose('local:x', { LOCAL_BASE_URL: `http://127.0.0.1:${port}` })
+    const failure = await failureOf(runModelStep(model, hello, never()))
+    expect(failure.message).toContain('text/html in place of a stream: <html>Sign in.')
   })
 
   it('the model provider:name names the missing provider package and how to install it', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { PromptMessage } from '../../../src/agents/models/model-prompt.ts'
 import { toPrompt } from '../../../src/agents/models/model-prompt.ts'
 import { openEngine } from '../../engine/world.ts'
-import { echo, finish, gatedTool, partsModel, text, toolCall } from '../world.ts'
+import { echo, finish, gatedTool, partsModel, reasoning, text, toolCall } from '../world.ts'
 import { brokenRules } from './prompt-rules.ts'
 
 /** The rules that the prompts of a model broke, and how many prompts there were. */
@@ -47,6 +47,18 @@ describe('the prompts of an agent', () => {
     gate.calls[0]?.end('slow')
     await engine.result(task)
     expect(judged(model, 3)).toEqual([])
+  })
+
+  it('answers of spaces, of reasoning alone, and with spaces before a call follow the rules', async () => {
+    const model = partsModel(
+      [reasoning('Half a thou'), finish('length')],
+      [reasoning('Hm.'), text('\n\n'), toolCall('a', 'test_echo', { text: 'x' }), finish('tool-calls')],
+      [text(' \n'), finish()],
+      answer('Done.'),
+    )
+    const engine = await openEngine({ model, abilities: [echo] })
+    await engine.result(await engine.create({ goal: 'Think' }))
+    expect(judged(model, 4)).toEqual([])
   })
 
   it('a retry with a message, after a failure and after an answer that was withheld, follows the rules', async () => {

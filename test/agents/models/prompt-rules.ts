@@ -16,8 +16,10 @@ export function brokenRules(prompt: readonly PromptMessage[]): string[] {
     if (role === 'tool' && before !== 'assistant') say(`results after ${before}`)
     if (content.length === 0) say('it is empty')
     if (typeof content === 'string') continue
+    if (role === 'assistant' && content.length > 0 && content.every(({ type }) => type.startsWith('reasoning')))
+      say('nothing but reasoning')
     for (const part of content) {
-      if (part.type === 'text' && part.text === '') say('an empty text')
+      if (part.type === 'text' && part.text.trim() === '') say('an empty text')
       if (part.type === 'tool-call') called.add(part.toolCallId)
       if (part.type === 'tool-result' && !called.delete(part.toolCallId)) say('a result without a call')
     }

@@ -30,6 +30,22 @@ function replayed({ content, toolCalls, parts }: ModelAnswer, version: 'v3' | 'v
 }
 
 describe('the parts of a model step', () => {
+  it('texts that a ledger cannot hold are mended wherever a provider puts them', async () => {
+    const { parts } = await answerOf(
+      {
+        type: 'reasoning-delta',
+        id: '0',
+        delta: 'a\0',
+        providerMetadata: { router: { details: [{ text: 'b\0\ud83d' }] } },
+      } as never,
+      { type: 'source', sourceType: 'url', id: 's', url: 'https://a.test', title: 'c\ud83d' } as never,
+    )
+    expect(parts).toEqual([
+      { type: 'reasoning', text: 'a\ufffd', providerMetadata: { router: { details: [{ text: 'b\ufffd\ufffd' }] } } },
+      { type: 'source', sourceType: 'url', id: 's', url: 'https://a.test', title: 'c\ufffd' },
+    ])
+  })
+
   it('blocks that come interleaved are whole, in the order of their beginnings, each with all that the provider said of it', async () => {
     const answer = await answerOf(
       { type: 'reasoning-start', id: '0', providerMetadata: { anthropic: { kind: 'thinking' } } } as never,

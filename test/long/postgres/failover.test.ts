@@ -213,7 +213,7 @@ function createUntil(stopped: AbortSignal, open: () => Promise<Engine>) {
           break
         }
         if (!mayRepeat(task)) throw task
-        if (task.code === 'LEDGER_NEWER') client = await open().catch(() => client)
+        if (task.code === 'LEDGER_VERSION') client = await open().catch(() => client)
         await rest(50)
       }
       await rest(30)
@@ -271,7 +271,7 @@ it.skipIf(!isOffered).each([
     for (const at of workers.keys()) await restart(at)
     await reached(120)
     await query(standby, 'update errand.ledger_version set usable_from = version')
-    const hasEnded = ({ error }: { error?: unknown }) => /supports ledgers up to version/.test(String(error))
+    const hasEnded = ({ error }: { error?: unknown }) => /supports versions up to/.test(String(error))
     await Promise.all(workers.map((worker) => worker.lineWhere(hasEnded)))
     // From here on these are the engines of the later version. Those of the earlier one have ended, though their processes have not.
     await query(standby, 'update errand.ledger_version set usable_from = version - 1')

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
 import { type Clock, steadyClock } from '../../../src/core/clock.ts'
-import { ledgerVersion, usableFrom } from '../../../src/ledger/migrations/migrations.ts'
+import { ledgerVersion } from '../../../src/ledger/migrations/migrations.ts'
 import { openLedger, taskRow } from '../../../src/testing/index.ts'
 import { createDatabase, type TestServer, testServer, withClient, withSchema } from '../../postgres/server.ts'
 import { programOf } from '../../programs.ts'
@@ -34,17 +34,6 @@ describe.skipIf(server === undefined)('a ledger on a PostgreSQL server', () => {
     await ledger.close()
     const { rows } = await withClient(url, (client) => client.query('select version::int from ledger_version'))
     expect(rows).toEqual([{ version: ledgerVersion }])
-  })
-
-  it('X-013 of an early version does not store which engines may use it, and does so after it was opened by its owner', async () => {
-    const url = await createDatabase(server)
-    await (await openLedger(url)).close()
-    await withClient(url, (client) => client.query('alter table ledger_version drop column usable_from'))
-    await (await openLedger(url)).close()
-    const { rows } = await withClient(url, (client) =>
-      client.query('select version::int, usable_from::int from ledger_version'),
-    )
-    expect(rows).toEqual([{ version: ledgerVersion, usable_from: usableFrom }])
   })
 
   it('is created once by engines whose transactions are serializable by default', async () => {

@@ -103,7 +103,7 @@ function numberStatements(compiler: StatementCompiler) {
       order by seq limit ${hole('limit')}`,
   )
   const selectLastSeq = prepare((db) => db.selectFrom('task').select((query) => query.fn.max('seq').as('seq')))
-  // The text of the expression in its index (migration 0015), because the planner uses the index only then.
+  // The text of the expression in its index (migrations/0001-boards.ts), because the planner uses the index only then.
   const workspace =
     dialect.kind === 'postgres'
       ? sql`(fields::jsonb ->> 'workspace')`

@@ -1,4 +1,4 @@
-// The branch table: branches hold observations and facts. `main` is created by the migration; all others are below it.
+// The branch table: branches hold observations and facts. `main` is created with the table; all others are below it.
 import type { BranchRecord } from '../../../entities/memory.ts'
 import { defineTable, plain, serial, statementsOf } from '../../columns.ts'
 import type { Tx } from '../../ledger.ts'
