@@ -1,10 +1,12 @@
 // How long one request blocks the event loop of an engine with many tasks: each ability that reads more than one row is called with its
 // maximum limit, on the bus, over HTTP and over MCP.
+
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Engine } from 'errand'
 import type { HttpHandler } from 'errand/http'
 import type { McpFetchHandler } from 'errand/mcp'
+import { callRow, edgeRow, eventRow, runRow, taskRow } from '../../test/ledger/factories.ts'
 import { floorDurability } from '../floors/bare-database.ts'
 import { loadEntry } from '../runner/package.ts'
 import { defineRow, type World } from '../runner/row.ts'
@@ -30,10 +32,7 @@ const fileOf = (prepared: string, { tasks }: Size): string => join(prepared, `bl
 /** Half of the tasks are in one group below the first task; a thousand wait for it; a tenth is open. */
 async function fill({ packageRoot, prepared }: World, size: Size): Promise<void> {
   const { tasks } = size
-  const { openLedger, callRow, edgeRow, eventRow, runRow, taskRow } = await loadEntry<typeof import('errand/testing')>(
-    packageRoot,
-    'errand/testing',
-  )
+  const { openLedger } = await loadEntry<typeof import('errand/testing')>(packageRoot, 'errand/testing')
   const ledger = await openLedger(fileOf(prepared, size))
   for (let from = 0; from < tasks; from += writtenAtOnce) {
     await ledger.step({

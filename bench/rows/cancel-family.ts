@@ -1,8 +1,10 @@
 // Cancels a family of many tasks, ten levels deep: the engine with one event for each task in one commit, beside the bare statement that
 // sets the same columns of the same rows under the same indexes.
+
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import { eventRow, taskRow } from '../../test/ledger/factories.ts'
 import { Database, floorDurability } from '../floors/bare-database.ts'
 import { loadEntry } from '../runner/package.ts'
 import { defineRow } from '../runner/row.ts'
@@ -33,10 +35,7 @@ export const cancelFamily = defineRow<Size, Size>({
   cases: (size) => [{ name: `${size.family.toLocaleString('en')} tasks`, given: size }],
 
   async prepare(size, { packageRoot, prepared }) {
-    const { openLedger, taskRow, eventRow } = await loadEntry<typeof import('errand/testing')>(
-      packageRoot,
-      'errand/testing',
-    )
+    const { openLedger } = await loadEntry<typeof import('errand/testing')>(packageRoot, 'errand/testing')
     const perLevel = size.family / levels
     const row = (n: number) => {
       const id = n < 0 ? rootId : idOf(n)

@@ -1,6 +1,8 @@
 // How long it takes to list tasks and to load the conversation of each.
+
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import { messageRow, taskRow } from '../../test/ledger/factories.ts'
 import { floorDurability } from '../floors/bare-database.ts'
 import { loadEntry } from '../runner/package.ts'
 import { defineRow, type World } from '../runner/row.ts'
@@ -14,10 +16,7 @@ interface Size {
 const nameOf = ({ tasks, messages }: Size): string => `${tasks.toLocaleString('en')} tasks with ${messages} messages`
 
 async function fill({ packageRoot }: World, path: string, { tasks, messages }: Size): Promise<void> {
-  const { messageRow, openLedger, taskRow } = await loadEntry<typeof import('errand/testing')>(
-    packageRoot,
-    'errand/testing',
-  )
+  const { openLedger } = await loadEntry<typeof import('errand/testing')>(packageRoot, 'errand/testing')
   const ledger = await openLedger(path)
   await ledger.step({
     name: 'fill',

@@ -1,7 +1,9 @@
 // The scaling of memory: consolidating a session of observations, and retrieving facts, on a branch of many facts. Both times should stay
 // nearly constant.
+
 import { join } from 'node:path'
 import type { Engine } from 'errand'
+import { factRow } from '../../test/ledger/factories.ts'
 import { floorDurability } from '../floors/bare-database.ts'
 import { loadEntry } from '../runner/package.ts'
 import { defineRow } from '../runner/row.ts'
@@ -65,7 +67,7 @@ function createSpeaker(chance: () => number): { sentence(): string; word(): stri
 
 /** Writes the rows of a large branch directly. */
 async function fill(packageRoot: string, path: string, texts: readonly string[]): Promise<void> {
-  const { openLedger, factRow } = await loadEntry<typeof import('errand/testing')>(packageRoot, 'errand/testing')
+  const { openLedger } = await loadEntry<typeof import('errand/testing')>(packageRoot, 'errand/testing')
   const ledger = await openLedger(path)
   for (let from = 0; from < texts.length; from += 1_000) {
     await ledger.step({

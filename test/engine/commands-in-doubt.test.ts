@@ -9,7 +9,7 @@ import type { EngineOptions } from '../../src/engine/engine-api.ts'
 import { identOf } from '../../src/entities/call.ts'
 import type { OnInterrupt } from '../../src/entities/task-fields.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { callRow, runRow } from '../../src/testing/factories.ts'
+import { callRow, runRow } from '../ledger/factories.ts'
 import { ledgerFile, openEngine } from './world.ts'
 
 const [host, boot, pids] = placeOfProcess().split(' ')

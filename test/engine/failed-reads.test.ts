@@ -7,7 +7,8 @@ import { ErrandError } from '../../src/core/errors.ts'
 import type { EngineOptions, ExecutorMap } from '../../src/engine/engine-api.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { Run } from '../../src/entities/executor.ts'
-import { createFaultyLedger, eventRow, openLedger, SimulatedClock } from '../../src/testing/index.ts'
+import { createFaultyLedger, openLedger, SimulatedClock } from '../../src/testing/index.ts'
+import { eventRow } from '../ledger/factories.ts'
 import { deferred, ledgerFile, openEngine, reached, turns } from './world.ts'
 
 /** An engine on a ledger that fails on request, and one of another process, which only commands. */

@@ -7,7 +7,7 @@ import type { TaskEvent } from '../../src/entities/event.ts'
 import type { LedgerObserver } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
-import { eventRow, taskRow } from '../../src/testing/factories.ts'
+import { eventRow, taskRow } from '../ledger/factories.ts'
 import { openEngine } from './world.ts'
 
 const size = 3_000

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 import { finishPurge } from '../../src/actors/purge-families.ts'
 import { type Step, step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { taskRow } from '../../src/testing/factories.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import { taskRow } from '../ledger/factories.ts'
 
 const hour = 3_600_000
 

@@ -6,7 +6,7 @@ import type { CallRecord } from '../../src/entities/call.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
-import { callRow, runRow, taskRow } from '../../src/testing/factories.ts'
+import { callRow, runRow, taskRow } from '../ledger/factories.ts'
 
 const lost = 'instance-lost'
 const now = 1_000_000

@@ -3,7 +3,8 @@
 import { expect, it, onTestFinished } from 'vitest'
 import type { Op, Reads, Tx } from '../../src/ledger/ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
-import { eventRow, messageRow, openLedger, SimulatedClock, someTime, taskRow } from '../../src/testing/index.ts'
+import { openLedger, SimulatedClock } from '../../src/testing/index.ts'
+import { eventRow, messageRow, someTime, taskRow } from '../ledger/factories.ts'
 import { openSecondConnection } from '../ledger/sqlite/second-connection.ts'
 import { collect, deferred, ledgerFile, openEngine } from './world.ts'
 

@@ -7,7 +7,8 @@ import type { EngineStatus, StatusStore } from '../../src/engine/engine-api.ts'
 import { taskStatuses } from '../../src/entities/task.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
-import { openLedger, SimulatedClock, taskRow } from '../../src/testing/index.ts'
+import { openLedger, SimulatedClock } from '../../src/testing/index.ts'
+import { taskRow } from '../ledger/factories.ts'
 import { deferred, ledgerFile, openEngine, puppet, refusalOf, turns } from './world.ts'
 
 /** Resolves to the status once it meets the condition. */

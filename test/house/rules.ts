@@ -419,9 +419,6 @@ function importsName(file: SourceFile, name: string, from: string): boolean {
 const maxFileLines = 300
 const maxFunctionLines = 70
 
-/** Suites of tests that are part of the package: each block is a function, and splitting one does not make it easier to read. */
-const suites = 'src/testing/ledger-contract/'
-
 /** Longer than the limit, each for a reason. */
 export const longFiles: Record<string, string> = {
   'src/entities/executor.ts': 'One interface, the one that executors are written against, with its documentation.',
@@ -463,7 +460,7 @@ const spreads = /(?:\.(?:push|unshift)|Math\.(?:max|min))\((?:[^()[\]{}]|\([^()]
 
 const listsAreNotArguments: Rule = (files) =>
   files
-    .filter((file) => !file.path.startsWith(suites) && shortSpreads[file.path] === undefined)
+    .filter((file) => shortSpreads[file.path] === undefined)
     .flatMap((file) =>
       Array.from(
         file.code.matchAll(spreads),
@@ -475,20 +472,18 @@ const linesOf = (file: SourceFile) => file.text.trimEnd().split('\n').length
 
 const filesAreShort: Rule = (files) =>
   files
-    .filter((file) => !file.path.startsWith(suites) && longFiles[file.path] === undefined)
+    .filter((file) => longFiles[file.path] === undefined)
     .filter((file) => linesOf(file) > maxFileLines)
     .map((file) => `${file.path} has ${linesOf(file)} lines; ${maxFileLines} is the limit without a reason`)
 
 const functionsAreShort: Rule = (files) =>
-  files
-    .filter((file) => !file.path.startsWith(suites))
-    .flatMap((file) =>
-      functionsLongerThan(maxFunctionLines, file.code)
-        .filter(({ name }) => longFunctions[`${file.path} ${name}`] === undefined)
-        .map(({ name, lines }) => {
-          return `${file.path}: ${name || 'a function'} has ${lines} lines; ${maxFunctionLines} is the limit without a reason`
-        }),
-    )
+  files.flatMap((file) =>
+    functionsLongerThan(maxFunctionLines, file.code)
+      .filter(({ name }) => longFunctions[`${file.path} ${name}`] === undefined)
+      .map(({ name, lines }) => {
+        return `${file.path}: ${name || 'a function'} has ${lines} lines; ${maxFunctionLines} is the limit without a reason`
+      }),
+  )
 
 /** Reasons that are no longer needed. */
 export const idleReasons: Rule = (files) => {

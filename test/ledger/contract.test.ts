@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ledgerContract, openLedger } from '../../src/testing/index.ts'
+import { openLedger } from '../../src/testing/index.ts'
+import { ledgerContract } from './contract/ledger-contract.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'errand-contract-'))
 let opened = 0

@@ -2,15 +2,9 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Op, Step, Tx } from '../../src/ledger/ledger.ts'
-import {
-  edgeRow,
-  eventRow,
-  openLedger,
-  openPostgresLedger,
-  runRow,
-  someTime,
-  taskRow,
-} from '../../src/testing/index.ts'
+import { openPostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts'
+import { openLedger } from '../../src/testing/index.ts'
+import { edgeRow, eventRow, runRow, someTime, taskRow } from './factories.ts'
 import { createPglite } from './pglite.ts'
 
 let server: Promise<PGlite> | undefined

@@ -10,7 +10,8 @@ import {
   type QueuedStep,
 } from '../../src/ledger/group-commit.ts'
 import type { Step } from '../../src/ledger/ledger.ts'
-import { eventRow, openLedger, SimulatedClock, taskRow } from '../../src/testing/index.ts'
+import { openLedger, SimulatedClock } from '../../src/testing/index.ts'
+import { eventRow, taskRow } from './factories.ts'
 
 /** `run` replaces the database: it receives the names of the steps of a group, may return those that it has run, by default all, and may throw. */
 function setup(run: (names: string[], time: number) => unknown = () => undefined) {

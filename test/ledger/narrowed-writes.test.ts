@@ -5,7 +5,7 @@ import type { Op } from '../../src/ledger/ledger.ts'
 import { sqliteDialect } from '../../src/ledger/sqlite/dialect.ts'
 import type { Request } from '../../src/ledger/statement.ts'
 import { tablesOf } from '../../src/ledger/tables/tables.ts'
-import { runRow, taskRow } from '../../src/testing/index.ts'
+import { runRow, taskRow } from './factories.ts'
 
 const tx = tablesOf(sqliteDialect)
 

@@ -16,9 +16,11 @@ import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
 import { openSnapshot } from '../../src/ledger/open-snapshot.ts'
+import { openPostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts'
 import { connect } from '../../src/ledger/sqlite/connection.ts'
-import { openLedger, openPostgresLedger, taskRow } from '../../src/testing/index.ts'
+import { openLedger } from '../../src/testing/index.ts'
 import { ledgerFile } from '../engine/world.ts'
+import { taskRow } from './factories.ts'
 import { createPglite } from './pglite.ts'
 
 /** The second migration of each later version, as the code in its list. */
@@ -59,7 +61,7 @@ function versionWith(migration: keyof typeof planted): Promise<LaterVersion> {
     return {
       ...(await import(join(ledger, 'open-ledger.ts'))),
       ...(await import(join(ledger, 'open-snapshot.ts'))),
-      ...(await import(join(ledger, 'dialects/postgres/postgres-ledger.ts'))),
+      ...(await import(join(ledger, 'postgres/postgres-ledger.ts'))),
     } as LaterVersion
   }
   const version = versions.get(migration) ?? load()

@@ -1,7 +1,7 @@
 // PostgreSQL in the process of a test, with the system tables of a package: to create them takes many seconds.
 import { type messages, PGlite, protocol } from '@electric-sql/pglite'
 import { dataDir } from '@electric-sql/pglite-prepopulatedfs'
-import type { PostgresClient } from '../../src/testing/index.ts'
+import type { PostgresClient } from '../../src/ledger/postgres/postgres-ledger.ts'
 
 export async function createPglite(): Promise<PGlite> {
   return await PGlite.create({ loadDataDir: await dataDir() })

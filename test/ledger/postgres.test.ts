@@ -3,15 +3,11 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ledgerVersion, oldestUsable } from '../../src/ledger/migrations/migrations.ts'
-import {
-  eventRow,
-  ledgerContract,
-  openPostgresLedger,
-  type PostgresClient,
-  type Step,
-  taskRow,
-} from '../../src/testing/index.ts'
+import { openPostgresLedger, type PostgresClient } from '../../src/ledger/postgres/postgres-ledger.ts'
+import { type Step } from '../../src/testing/index.ts'
 import { emptied, keptOpen } from '../postgres/shared-ledger.ts'
+import { ledgerContract } from './contract/ledger-contract.ts'
+import { eventRow, taskRow } from './factories.ts'
 import { createPglite, preparingClient } from './pglite.ts'
 
 let server: Promise<PGlite> | undefined

@@ -21,7 +21,7 @@ import {
   stintRow,
   taskRow,
   teamRow,
-} from '../../src/testing/index.ts'
+} from './factories.ts'
 
 const hostile = `x'); drop table task; --`
 

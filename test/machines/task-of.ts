@@ -2,7 +2,7 @@
 import type { TaskRecord } from '../../src/entities/task.ts'
 import { isReady } from '../../src/machines/readiness.ts'
 import { writeSnapshot } from '../../src/machines/task-snapshot.ts'
-import { taskRow } from '../../src/testing/index.ts'
+import { taskRow } from '../ledger/factories.ts'
 
 export function taskOf(changes: Partial<TaskRecord> = {}): TaskRecord {
   const row = taskRow({ id: 'task-a', name: 'a', executor: 'work', createdAt: 1_000, updatedAt: 1_000, ...changes })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { taskRow } from '../../src/testing/index.ts'
 import { refusalOf } from '../engine/world.ts'
+import { taskRow } from '../ledger/factories.ts'
 import { engineWith } from './engine-with-rows.ts'
 
 it('a search finds words at any position, in either case, and in texts of any length', async () => {

@@ -10,7 +10,7 @@ import { defineExecutor, type ExecutorDefinition, type Run } from '../../src/ent
 import type { MessageRecord } from '../../src/entities/message.ts'
 import { RunJournal } from '../../src/machines/run-journal.ts'
 import { saveCall } from '../../src/operations/steps/save-call.ts'
-import { callRow, messageRow } from '../../src/testing/index.ts'
+import { callRow, messageRow } from '../ledger/factories.ts'
 import { divergenceWaitMs, HoldingClock } from './holding-clock.ts'
 import { aborted, codeOf, createWorld, gate, type WorkFunction } from './world.ts'
 

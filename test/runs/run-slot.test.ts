@@ -5,8 +5,8 @@ import { RunSlot, type SlotHost } from '../../src/actors/run-slot.ts'
 import { redactionBy } from '../../src/core/redact.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { resolveRetry } from '../../src/machines/family.ts'
-import { taskRow } from '../../src/testing/factories.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import { taskRow } from '../ledger/factories.ts'
 
 it('a closed run leaves no listener on the signal of its engine', async () => {
   const stopped = new AbortController()

@@ -9,7 +9,7 @@ import { createEngine } from '../../src/index.ts'
 import { maxQueuedLongReads } from '../../src/ledger/sqlite/long-reads.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/sqlite-ledger.ts'
 import { mcpFetchHandler } from '../../src/surfaces/mcp/index.ts'
-import { taskRow } from '../../src/testing/index.ts'
+import { taskRow } from '../ledger/factories.ts'
 import { problemIn, requestOf, serve } from './http/world.ts'
 import * as mcp from './mcp/world.ts'
 

@@ -1,6 +1,7 @@
 // The faulty ledger: it fails at the planted points in the planted way, and nowhere else.
 import { expect, it, onTestFinished } from 'vitest'
-import { createFaultyLedger, eventRow, openLedger, type Step, taskRow } from '../../src/testing/index.ts'
+import { createFaultyLedger, openLedger, type Step } from '../../src/testing/index.ts'
+import { eventRow, taskRow } from '../ledger/factories.ts'
 
 async function setup() {
   const ledger = createFaultyLedger(await openLedger(':memory:'))

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { connect } from '../../../src/ledger/sqlite/connection.ts'
-import { taskRow } from '../../../src/testing/factories.ts'
+import { taskRow } from '../factories.ts'
 
 const [verb, file, name] = process.argv.slice(2) as [string, string, string]
 const lines = createInterface(process.stdin)

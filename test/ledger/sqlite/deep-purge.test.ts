@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest'
 import { step } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
-import { eventRow, taskRow } from '../../../src/testing/factories.ts'
 import { ledgerFile } from '../../engine/world.ts'
+import { eventRow, taskRow } from '../factories.ts'
 
 const levels = 5_000
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { sqliteDialect } from '../../../src/ledger/sqlite/dialect.ts'
 import { createCompiler, type Request } from '../../../src/ledger/statement.ts'
 import { createFactSearch, rankedByBm25 } from '../../../src/ledger/tables/memory/fact-search.ts'
-import { branchRow, factRow } from '../../../src/testing/index.ts'
+import { branchRow, factRow } from '../factories.ts'
 import { migrated } from './migrated.ts'
 
 const many = 6_000

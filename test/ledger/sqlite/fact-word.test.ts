@@ -7,8 +7,8 @@ import type { Op } from '../../../src/ledger/ledger.ts'
 import { sqliteDialect } from '../../../src/ledger/sqlite/dialect.ts'
 import { createCompiler, type Request } from '../../../src/ledger/statement.ts'
 import { createFactWords } from '../../../src/ledger/tables/memory/fact-word.ts'
-import { branchRow } from '../../../src/testing/index.ts'
 import { runs } from '../../tier.ts'
+import { branchRow } from '../factories.ts'
 import { migrated } from './migrated.ts'
 
 /** A planted fault: changes a statement. */

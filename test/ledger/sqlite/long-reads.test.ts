@@ -7,7 +7,7 @@ import { type Clock, systemClock } from '../../../src/core/clock.ts'
 import type { Ledger, Op, Reads } from '../../../src/ledger/ledger.ts'
 import { maxQueuedLongReads } from '../../../src/ledger/sqlite/long-reads.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/sqlite-ledger.ts'
-import { eventRow, taskRow } from '../../../src/testing/index.ts'
+import { eventRow, taskRow } from '../factories.ts'
 
 /** By this clock every statement takes longer than a slice may, and pauses take no time. */
 function slowClock(): Clock {

@@ -28,7 +28,8 @@ import { connect, isBusy } from '../../../src/ledger/sqlite/connection.ts'
 import { sqliteDialect } from '../../../src/ledger/sqlite/dialect.ts'
 import { busyTimeoutMs, openFile } from '../../../src/ledger/sqlite/open-file.ts'
 import { currentDigest, schemaDigest } from '../../../src/ledger/sqlite/own-schema.ts'
-import { messageRow, openLedger, type Step, taskRow } from '../../../src/testing/index.ts'
+import { openLedger, type Step } from '../../../src/testing/index.ts'
+import { messageRow, taskRow } from '../factories.ts'
 import { startChild } from './child-process.ts'
 
 function setup() {

@@ -5,17 +5,8 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { isSettled, taskStatuses } from '../../../src/entities/task.ts'
 import { restoreSnapshot, snapshotFault, writeSnapshot } from '../../../src/machines/task-snapshot.ts'
-import {
-  callRow,
-  edgeRow,
-  eventRow,
-  messageRow,
-  openLedger,
-  runRow,
-  type Step,
-  someTime,
-  taskRow,
-} from '../../../src/testing/index.ts'
+import { openLedger, type Step } from '../../../src/testing/index.ts'
+import { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } from '../factories.ts'
 
 function setup() {
   const folder = mkdtempSync(join(tmpdir(), 'errand-reopen-'))

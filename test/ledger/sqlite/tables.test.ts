@@ -28,7 +28,7 @@ import {
   messageRow,
   observationRow,
   taskRow,
-} from '../../../src/testing/index.ts'
+} from '../factories.ts'
 import { migrated } from './migrated.ts'
 
 describe('the enumerations in the tables', () => {

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { redactionBy } from '../../../src/core/redact.ts'
 import { redactingLedger } from '../../../src/ledger/redacting-ledger.ts'
-import { createFaultyLedger, ledgerContract, openLedger } from '../../../src/testing/index.ts'
+import { createFaultyLedger, openLedger } from '../../../src/testing/index.ts'
+import { ledgerContract } from '../../ledger/contract/ledger-contract.ts'
 
 describe('X-015 X-017 SQLite in memory fulfills the ledger contract', () => {
   ledgerContract(

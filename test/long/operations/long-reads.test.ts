@@ -1,6 +1,6 @@
 // Searches that once blocked the process for up to 19 seconds. `npm run bench -- blocking` measures for how long they do.
 import { expect, it } from 'vitest'
-import { taskRow } from '../../../src/testing/index.ts'
+import { taskRow } from '../../ledger/factories.ts'
 import { engineWith } from '../../operations/engine-with-rows.ts'
 
 it('V-07 a long word is found in long goals that contain it, and not in those that nearly do', async () => {

@@ -2,7 +2,8 @@
 // creating them takes longer than most tests.
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ledgerContract, openLedger } from '../../../src/testing/index.ts'
+import { openLedger } from '../../../src/testing/index.ts'
+import { ledgerContract } from '../../ledger/contract/ledger-contract.ts'
 import { createDatabase, testServer } from '../../postgres/server.ts'
 import { emptied, keptOpen } from '../../postgres/shared-ledger.ts'
 

@@ -7,7 +7,8 @@ import { confirmOn, type Sent, type Witnesses, wasCommitted } from '../../../src
 import { ServerConnection } from '../../../src/ledger/postgres/server-connection.ts'
 import { ServerHistory } from '../../../src/ledger/postgres/server-history.ts'
 import { parseServerUrl } from '../../../src/ledger/postgres/server-url.ts'
-import { eventRow, openLedger, taskRow } from '../../../src/testing/index.ts'
+import { openLedger } from '../../../src/testing/index.ts'
+import { eventRow, taskRow } from '../../ledger/factories.ts'
 import { createDatabase, startServer, type TestServer } from '../../postgres/server.ts'
 import { isFull } from '../full.ts'
 

@@ -44,20 +44,20 @@ import { send } from '../../../src/operations/steps/send.ts'
 import { settleRun } from '../../../src/operations/steps/settle-run.ts'
 import { fireTimers } from '../../../src/operations/steps/timers.ts'
 import { complete, fail, pause, resume, start } from '../../../src/operations/steps/verbs.ts'
-import { mailRow } from '../../../src/testing/factories.ts'
+import { openLedger } from '../../../src/testing/index.ts'
+import { ledgerFile } from '../../engine/world.ts'
 import {
   branchRow,
   callRow,
   edgeRow,
+  mailRow,
   messageRow,
   observationRow,
-  openLedger,
   runRow,
   someTime,
   stintRow,
   teamRow,
-} from '../../../src/testing/index.ts'
-import { ledgerFile } from '../../engine/world.ts'
+} from '../../ledger/factories.ts'
 import { whole } from '../../operations/steps/whole-row.ts'
 import { createDatabase, type TestServer, testServer } from '../../postgres/server.ts'
 import { emptied } from '../../postgres/shared-ledger.ts'

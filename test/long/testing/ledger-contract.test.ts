@@ -3,7 +3,8 @@
 import { describe, expect, it } from 'vitest'
 import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
 import type { Ledger, Op, Reads, Step, Tx } from '../../../src/testing/index.ts'
-import { ledgerContract, openLedger } from '../../../src/testing/index.ts'
+import { openLedger } from '../../../src/testing/index.ts'
+import { ledgerContract } from '../../ledger/contract/ledger-contract.ts'
 
 type Fault = (ledger: Ledger) => Partial<Ledger>
 

@@ -12,8 +12,8 @@ import { retry } from '../../../src/operations/steps/retry.ts'
 import { settleRun } from '../../../src/operations/steps/settle-run.ts'
 import { fireTimers } from '../../../src/operations/steps/timers.ts'
 import { complete, fail } from '../../../src/operations/steps/verbs.ts'
-import { edgeRow, runRow, someTime } from '../../../src/testing/index.ts'
 import { ledgerFile } from '../../engine/world.ts'
+import { edgeRow, runRow, someTime } from '../../ledger/factories.ts'
 import { whole } from './whole-row.ts'
 
 const ctx = { at: someTime + 10, instanceId: 'engine-1' }

@@ -5,7 +5,8 @@ import { isSettled, type TaskRecord, taskStatuses } from '../../../src/entities/
 import type { Ledger, NewTask, Tx } from '../../../src/ledger/ledger.ts'
 import { acceptedEvents, nextStatus, type TaskEventName } from '../../../src/machines/transition-table.ts'
 import { transition } from '../../../src/operations/steps/transition.ts'
-import { callRow, openLedger, runRow, someTime } from '../../../src/testing/index.ts'
+import { openLedger } from '../../../src/testing/index.ts'
+import { callRow, runRow, someTime } from '../../ledger/factories.ts'
 import { whole } from './whole-row.ts'
 
 const ctx = { at: someTime + 1, instanceId: 'engine-1' }

@@ -2,7 +2,7 @@
 import type { NewTask } from '../../../src/ledger/ledger.ts'
 import { isClaimable, isReady } from '../../../src/machines/readiness.ts'
 import { writeSnapshot } from '../../../src/machines/task-snapshot.ts'
-import { taskRow } from '../../../src/testing/index.ts'
+import { taskRow } from '../../ledger/factories.ts'
 
 export function whole(task: Partial<NewTask> & { id: string }): NewTask {
   const row = { seq: 0, ...taskRow(task) }

@@ -1,6 +1,6 @@
 // Reads of a ledger with many rows. `npm run bench -- listing` measures how long they take.
 import { describe, expect, it } from 'vitest'
-import { messageRow, taskRow } from '../../../../src/testing/index.ts'
+import { messageRow, taskRow } from '../../../ledger/factories.ts'
 import { migrated } from '../../../ledger/sqlite/migrated.ts'
 
 describe('reads of a ledger with many rows', () => {

@@ -1,6 +1,6 @@
 // Lists: the first tasks of the queue, filters, pages, prefixes and timers.
-import type { NewTask, TaskFilter } from '../../ledger/ledger.ts'
-import { isFree } from '../../machines/readiness.ts'
+import type { NewTask, TaskFilter } from '../../../src/ledger/ledger.ts'
+import { isFree } from '../../../src/machines/readiness.ts'
 import { callRow, runRow, someTime, taskRow } from '../factories.ts'
 import { idsIn, idsOf, type Theme, write } from './contract-world.ts'
 

@@ -1,5 +1,5 @@
 // The feed: all readers see events in the order of commits, regardless of clocks.
-import type { Ledger } from '../../ledger/ledger.ts'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { eventRow, messageRow, someTime, taskRow } from '../factories.ts'
 import { appended, idsIn, type Theme, write } from './contract-world.ts'
 

@@ -1,5 +1,5 @@
 // Strings: every database stores any text of people, models and files unchanged.
-import type { TaskFilter } from '../../ledger/ledger.ts'
+import type { TaskFilter } from '../../../src/ledger/ledger.ts'
 import { callRow, eventRow, messageRow, runRow, taskRow } from '../factories.ts'
 import { idsIn, type Theme, write } from './contract-world.ts'
 

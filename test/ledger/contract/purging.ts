@@ -1,7 +1,7 @@
 // Purge: whole families are hidden when all of them has been settled for long enough, and then deleted in pieces with all that belongs to
 // them.
-import type { Ledger, Reads, Tx } from '../../ledger/ledger.ts'
-import type { Op } from '../../ledger/op.ts'
+import type { Ledger, Reads, Tx } from '../../../src/ledger/ledger.ts'
+import type { Op } from '../../../src/ledger/op.ts'
 import { branchRow, callRow, edgeRow, eventRow, messageRow, runRow, stintRow, taskRow, teamRow } from '../factories.ts'
 import { appended, hidden, inserted, purged, type Theme, write } from './contract-world.ts'
 

@@ -1,17 +1,17 @@
 // Rows for tests of a ledger: each valid, with the given fields replaced.
-import type { MailRecord } from '../entities/board.ts'
-import type { DependencyRecord } from '../entities/dependency.ts'
+import type { MailRecord } from '../../src/entities/board.ts'
+import type { DependencyRecord } from '../../src/entities/dependency.ts'
 import type {
   BranchRecord,
   ConsolidationRecord,
   DecisionRecord,
   FactRecord,
   ObservationRecord,
-} from '../entities/memory.ts'
-import type { RunRecord } from '../entities/run.ts'
-import { storedFrom } from '../entities/task-fields.ts'
-import type { ObjectiveRecord, StintRecord, TeamRecord } from '../entities/team.ts'
-import type { NewCall, NewEvent, NewMessage, NewTask } from '../ledger/ledger.ts'
+} from '../../src/entities/memory.ts'
+import type { RunRecord } from '../../src/entities/run.ts'
+import { storedFrom } from '../../src/entities/task-fields.ts'
+import type { ObjectiveRecord, StintRecord, TeamRecord } from '../../src/entities/team.ts'
+import type { NewCall, NewEvent, NewMessage, NewTask } from '../../src/ledger/ledger.ts'
 
 /** A time in 2030, the default of all rows. */
 export const someTime: number = Date.UTC(2030, 0, 1)

@@ -1,5 +1,5 @@
 // Cascades: set statements over whole families. Each changed row has its event, and the events list the changed rows.
-import type { Ledger } from '../../ledger/ledger.ts'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { callRow, edgeRow, runRow, someTime, taskRow } from '../factories.ts'
 import { type Theme, write } from './contract-world.ts'
 

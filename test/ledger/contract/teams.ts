@@ -1,6 +1,6 @@
 // Teams: the team of a task on which several agents work, its objectives, and the stints of each agent.
-import type { StintRecord, TeamRecord } from '../../entities/team.ts'
-import type { Ledger, Op, Reads, Tx } from '../../ledger/ledger.ts'
+import type { StintRecord, TeamRecord } from '../../../src/entities/team.ts'
+import type { Ledger, Op, Reads, Tx } from '../../../src/ledger/ledger.ts'
 import {
   branchRow,
   consolidationRow,

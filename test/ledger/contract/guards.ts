@@ -1,6 +1,6 @@
 // Guards: the invalid writes that the tables refuse from any writer, so that a wrong step cannot damage a ledger.
-import type { TaskStatus } from '../../entities/task.ts'
-import type { Op, Tx } from '../../ledger/ledger.ts'
+import type { TaskStatus } from '../../../src/entities/task.ts'
+import type { Op, Tx } from '../../../src/ledger/ledger.ts'
 import { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } from '../factories.ts'
 import { inserted, type Theme, write } from './contract-world.ts'
 

@@ -1,5 +1,5 @@
 // Steps: decided in order on the state of the ledger, each atomic, together in one commit.
-import { all, type LedgerObserver, type Step } from '../../ledger/ledger.ts'
+import { all, type LedgerObserver, type Step } from '../../../src/ledger/ledger.ts'
 import { eventRow, taskRow } from '../factories.ts'
 import { idsIn, inserted, type Theme, write } from './contract-world.ts'
 

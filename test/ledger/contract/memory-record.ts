@@ -1,6 +1,6 @@
 // The record of memory: runs of consolidation and the decisions of each, found from either fact of a decision.
-import type { DecisionRecord } from '../../entities/memory.ts'
-import type { Reads } from '../../ledger/ledger.ts'
+import type { DecisionRecord } from '../../../src/entities/memory.ts'
+import type { Reads } from '../../../src/ledger/ledger.ts'
 import { branchRow, consolidationRow, decisionRow } from '../factories.ts'
 import { idsIn, type Theme, write } from './contract-world.ts'
 

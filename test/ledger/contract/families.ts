@@ -1,5 +1,5 @@
 // Families: children, descendants, ancestors, and facts about the children of a parent.
-import type { TaskRecord } from '../../entities/task.ts'
+import type { TaskRecord } from '../../../src/entities/task.ts'
 import { someTime, taskRow } from '../factories.ts'
 import { idsIn, type Theme, write } from './contract-world.ts'
 

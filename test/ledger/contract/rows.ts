@@ -1,6 +1,6 @@
 // Rows: each is read as it was written, field by field, and each method of saving writes only its own fields.
 
-import type { NewTask } from '../../ledger/ledger.ts'
+import type { NewTask } from '../../../src/ledger/ledger.ts'
 import { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } from '../factories.ts'
 import { appended, inserted, type Theme, write } from './contract-world.ts'
 

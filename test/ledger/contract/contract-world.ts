@@ -1,6 +1,6 @@
 // Shared by the themes of the contract: the functions of any test runner, and an empty ledger for each test.
-import type { TaskRecord } from '../../entities/task.ts'
-import type { Ledger, NewEvent, NewTask, Op, Purgeable, Reads, Tx } from '../../ledger/ledger.ts'
+import type { TaskRecord } from '../../../src/entities/task.ts'
+import type { Ledger, NewEvent, NewTask, Op, Purgeable, Reads, Tx } from '../../../src/ledger/ledger.ts'
 import { taskRow } from '../factories.ts'
 
 /** The matchers that `expect` of vitest, jest and others share. */

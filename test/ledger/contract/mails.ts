@@ -1,5 +1,5 @@
 // Mail: a message is read once, a request is answered once.
-import type { Ledger } from '../../ledger/ledger.ts'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { mailRow } from '../factories.ts'
 import { idsIn, type Theme, write } from './contract-world.ts'
 

@@ -1,8 +1,8 @@
 // Memory: branches, observations that are consumed once, facts and their indexes.
-import { subjectOf } from '../../entities/disagreement.ts'
-import { wordsOf } from '../../entities/fact-tokens.ts'
-import type { FactRecord, ObservationRecord } from '../../entities/memory.ts'
-import type { FactFilter, Ledger, Op, Reads, Tx } from '../../ledger/ledger.ts'
+import { subjectOf } from '../../../src/entities/disagreement.ts'
+import { wordsOf } from '../../../src/entities/fact-tokens.ts'
+import type { FactRecord, ObservationRecord } from '../../../src/entities/memory.ts'
+import type { FactFilter, Ledger, Op, Reads, Tx } from '../../../src/ledger/ledger.ts'
 import { branchRow, factRow, observationRow, someTime } from '../factories.ts'
 import { idsIn, type Theme, write } from './contract-world.ts'
 

@@ -1,6 +1,6 @@
 // Boards: numbers that are assigned once, reads by number, and the dependencies between the tasks of a board.
-import type { BoardRecord } from '../../entities/board.ts'
-import type { Op, Tx } from '../../ledger/ledger.ts'
+import type { BoardRecord } from '../../../src/entities/board.ts'
+import type { Op, Tx } from '../../../src/ledger/ledger.ts'
 import { edgeRow, someTime, taskRow } from '../factories.ts'
 import { idsIn, insertTasks, purged, type Theme, write } from './contract-world.ts'
 
