@@ -52,7 +52,7 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
   /** Parses children that a run spawns. */
   draft(specs: readonly unknown[], parentId: string): CreateRequest['trees']
   /** The team task and agent of a live run, once what ended before it is in memory. */
-  placeOf(task: TaskRecord): Promise<TeamMembership | undefined>
+  membershipOf(task: TaskRecord): Promise<TeamMembership | undefined>
   /** Live output, for the streams of this process. */
   live(taskId: string, output: LiveContent): void
   /** The row of this engine. */

@@ -3,9 +3,23 @@
 import type { Ids } from '../core/ids.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { ParsedEngineOptions } from '../entities/options.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { TeamMembership } from '../operations/agent-run.ts'
+import type { TeamSteps } from '../operations/steps/step-context.ts'
 import type { EngineHost } from './engine-host.ts'
-import type { MemoryArchiveHost } from './memory-archive.ts'
-import type { TeamWork } from './team-reconciler.ts'
+
+/** What memory does while the engine works, beside the runs. */
+export interface MemoryWork {
+  start(): void
+  /**
+   * Resolves when what has ended is processed, or after the timeout. Starts nothing new.
+   *
+   * @param active the tasks that were working when the engine began to close.
+   */
+  close(timeoutMs: number, active: readonly string[]): Promise<void>
+  /** The stint that a run works in, after what ended before it has been processed. */
+  membershipOf(task: TaskRecord): Promise<TeamMembership | undefined>
+}
 
 export interface LifecycleParts
   extends Pick<
@@ -31,11 +45,10 @@ export interface LifecycleParts
    * @param place.onOneHost all engines of the ledger are on this host.
    */
   reclaim(calls: readonly CallRecord[], place: { onOneHost: boolean }): Promise<CallRecord[]>
-  /** A task as abilities of memory receive it. */
-  readTask: MemoryArchiveHost['readTask']
-  /** Which abilities of memory receive settled tasks. */
-  memoryAccepts: MemoryArchiveHost['accepts']
-  teamWork: TeamWork
+  /** What teams add to steps; undefined for an engine without memory. */
+  teams: TeamSteps | undefined
+  /** Undefined for an engine without memory. */
+  memory: ((host: EngineHost) => MemoryWork) | undefined
   /** Called once, when the engine closes: it accepts no more calls. */
   closed(): void
 }

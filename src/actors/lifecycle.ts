@@ -12,9 +12,7 @@ import type { Task, TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Trees } from '../entities/task-trees.ts'
 import { type Ledger, type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
-import type { TeamMembership } from '../operations/agent-run.ts'
 import type { CreateRequest } from '../operations/steps/create.ts'
-import { joinTeam } from '../operations/steps/enter-team.ts'
 import { publishModels } from '../operations/steps/offered-models.ts'
 import { publishExecutors } from '../operations/steps/published-executors.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../operations/steps/recover.ts'
@@ -23,15 +21,13 @@ import { plainViews, viewsOf } from '../operations/steps/views.ts'
 import type { EngineHost } from './engine-host.ts'
 import { Feed } from './feed.ts'
 import { Inspection } from './inspection.ts'
-import type { LifecycleParts } from './lifecycle-parts.ts'
+import type { LifecycleParts, MemoryWork } from './lifecycle-parts.ts'
 import { LiveActors } from './live-actors.ts'
-import { MemoryArchive } from './memory-archive.ts'
 import { createReport, type Report } from './report.ts'
 import { StatusModel } from './status.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
 import { LiveOutput } from './task-stream.ts'
-import { TeamReconciler } from './team-reconciler.ts'
 
 export class Lifecycle {
   readonly instanceId: string
@@ -46,8 +42,7 @@ export class Lifecycle {
   readonly clock: Clock
   readonly #parts: LifecycleParts
   readonly #actors: LiveActors
-  readonly #archive: MemoryArchive
-  readonly #teamReconciler: TeamReconciler
+  readonly #memory: MemoryWork | undefined
   #startedAt = 0
   readonly #where = { pid: process.pid, host: placeOfProcess() }
   #working: Promise<void> | undefined
@@ -83,7 +78,7 @@ export class Lifecycle {
       step: (step) => this.withRetry(step),
       read: (query) => this.#whileBusy('read', () => ledger.read(query)),
       views: (records) => this.#whileBusy('read', () => this.views(records)),
-      placeOf: (task) => this.#placeOf(task),
+      membershipOf: async (task) => this.#memory?.membershipOf(task),
       live: (taskId, output) => this.output.publish(taskId, output),
       instanceRow: (leaseUntil) => this.#instanceRow(leaseUntil),
       reclaim: (calls) => this.#reclaim(calls),
@@ -91,8 +86,7 @@ export class Lifecycle {
     }
     this.inspection = new Inspection(host)
     if (options.inspect !== undefined) this.inspection.attach(options.inspect, 'own')
-    this.#archive = new MemoryArchive({ ...host, readTask: parts.readTask, accepts: parts.memoryAccepts })
-    this.#teamReconciler = new TeamReconciler({ ...host, ...parts.teamWork })
+    this.#memory = parts.memory?.(host)
     this.supervisor = new Supervisor(host)
   }
 
@@ -120,8 +114,7 @@ export class Lifecycle {
       yield* publishModels(tx, models)
     })
     await this.ledger.step(register)
-    this.#archive.start()
-    this.#teamReconciler.start()
+    this.#memory?.start()
     await this.supervisor.work(trees)
   }
 
@@ -149,8 +142,7 @@ export class Lifecycle {
         const hasLeft = await this.#leave(kept)
         released ||= hasLeft
         await waitAtMost(this.clock, shutdownTimeoutMs, this.feed.caughtUp())
-        this.#archive.saveActive(active)
-        await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#teamReconciler.close(shutdownTimeoutMs)])
+        await this.#memory?.close(shutdownTimeoutMs, active)
       }
       this.ledger.unregister(instanceId, { asDead: !released })
     }
@@ -232,15 +224,6 @@ export class Lifecycle {
     return this.ledger.read(query, currentReader())
   }
 
-  /** The stint that a run works in, after what ended before it has been processed. */
-  async #placeOf({ id, run, policy: { team } }: TaskRecord): Promise<TeamMembership | undefined> {
-    await this.#teamReconciler.accountFor(team?.taskId)
-    if (team === undefined || team.agentId === null) return undefined
-    const found = await this.#whileBusy('read', () => this.ledger.read((tx) => tx.team.stintOfWorker(id)))
-    const stint = found ?? (await this.withRetry(joinTeam({ taskId: id, run }, this.stepContext())))
-    return stint && { taskId: stint.taskId, agentId: stint.agentId }
-  }
-
   /** Tasks as they are shown to people. */
   async views(records: readonly TaskRecord[]): Promise<Task[]> {
     return plainViews(records) ?? this.ledger.read((tx) => viewsOf(tx, records))
@@ -252,7 +235,9 @@ export class Lifecycle {
 
   /** Whole milliseconds, as the tables store them: a clock may return fractions. */
   stepContext(): StepContext {
-    return { at: Math.floor(this.clock.now()), instanceId: this.instanceId }
+    const { teams } = this.#parts
+    const ctx = { at: Math.floor(this.clock.now()), instanceId: this.instanceId }
+    return teams === undefined ? ctx : { ...ctx, teams }
   }
 
   requireOpen(): void {

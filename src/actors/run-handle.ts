@@ -243,7 +243,7 @@ function facilitiesOf({ core, calls, conversation, waits }: RunParts, toolRun: R
     nextId: (prefix) => host.nextId(prefix),
     live: (token, messageId) => conversation.live(token, messageId),
     report: (error, doing) => host.report(error, { ...core.ref, doing }),
-    teamMembership: () => core.request(() => host.placeOf(task)),
+    teamMembership: () => core.request(() => host.membershipOf(task)),
     conversation: () => core.request(() => conversation.read()),
     append: (message) => core.request(() => core.busy(() => conversation.append(message))),
     hold: (work) => calls.drain.hold(work),

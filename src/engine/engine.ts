@@ -24,7 +24,9 @@ import type { Ledger, Op, Reads } from '../ledger/ledger.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import { memorySettings } from '../memory/memory-settings.ts'
+import { createMemoryWork } from '../memory/memory-work.ts'
 import { closeCompleted, completeWorker } from '../memory/team/settled-worker.ts'
+import { teamSteps } from '../memory/team/team-steps.ts'
 import { createDrafter } from '../operations/drafts/draft.ts'
 import { requireExecutors } from '../operations/drafts/known-executors.ts'
 import { requireWithin } from '../operations/steps/conditions.ts'
@@ -186,12 +188,14 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       treeLimits: drafter.treeLimits,
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
       reclaim: reclaimCalls,
-      readTask: runs?.readTask ?? ((tx, { id }) => viewOf(tx, id)),
-      memoryAccepts: (id) => isUsers(id) || (memory.archive && runBus.has(id)),
-      teamWork: {
-        completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
-        closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),
-      },
+      teams: teamSteps,
+      memory: (working) =>
+        createMemoryWork(working, {
+          readTask: runs?.readTask ?? ((tx, { id }) => viewOf(tx, id)),
+          accepts: (id) => isUsers(id) || (memory.archive && runBus.has(id)),
+          completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
+          closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),
+        }),
       closed: unregister,
     })
     const workingHost = openHost(host, life)

@@ -9,16 +9,16 @@ import { isTrusted } from '../entities/source.ts'
 import { taskIdSchema } from '../entities/task-fields.ts'
 import { everyRow } from '../ledger/all-rows.ts'
 import type { Op } from '../ledger/ledger.ts'
-import { setBranchStatus } from '../operations/steps/branch.ts'
-import { answerObserved, callObserved, type Observed, toolObserved } from '../operations/steps/observe-work.ts'
 import { sourceIn, sourceOf } from '../operations/steps/source.ts'
 import { branchOfTeam, memoryScopeOf, openBranch, ownBranch } from './branch-scope.ts'
+import { setBranchStatus } from './branches.ts'
 import { consolidatePending } from './consolidate-session.ts'
 import { deliberate } from './deliberate.ts'
 import { writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { observe } from './record-observation.ts'
 import { branchSchema } from './request-fields.ts'
+import { answerObserved, callObserved, type Observed, toolObserved } from './team/observe-work.ts'
 
 /** A chat message with `content`, and perhaps a `name`, of a conversation that is not in the ledger. */
 const chatLineSchema = once(() => z.looseObject({ role: z.string() }))

@@ -7,11 +7,11 @@ import { type BranchRecord, mainBranch } from '../entities/memory.ts'
 import { isTrusted, type Source } from '../entities/source.ts'
 import type { TeamRecord } from '../entities/team.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import { nearestOpenBranch, requireBranch, requireBranchFor, requireOpenBranch } from '../operations/steps/branch.ts'
 import { requireWithin } from '../operations/steps/conditions.ts'
 import { sourceOf } from '../operations/steps/source.ts'
 import { loadTask, requireTask, type StepContext } from '../operations/steps/step-context.ts'
-import { ensureBranch } from '../operations/steps/team.ts'
+import { nearestOpenBranch, requireBranch, requireBranchFor, requireOpenBranch } from './branches.ts'
+import { ensureBranch } from './team/team.ts'
 
 export interface MemoryScope {
   branch: string

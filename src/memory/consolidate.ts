@@ -7,7 +7,6 @@ import { consolidationLevels, mainBranch } from '../entities/memory.ts'
 import { taskIdSchema } from '../entities/task-fields.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { loadTask } from '../operations/steps/step-context.ts'
-import { ensureTeam } from '../operations/steps/team.ts'
 import { branchOfTeam, memoryScopeOf, resolveBranch } from './branch-scope.ts'
 import { checkpointTask } from './checkpoint.ts'
 import { consolidateAgent } from './consolidate-agent.ts'
@@ -18,6 +17,7 @@ import { type Deliberation, deliberate } from './deliberate.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { type Merge, mergeBranch } from './merge.ts'
 import { agentIdSchema, branchSchema, sessionIdSchema } from './request-fields.ts'
+import { ensureTeam } from './team/team.ts'
 
 export const consolidateSchema = once(() =>
   z.strictObject({

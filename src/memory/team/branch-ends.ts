@@ -1,7 +1,7 @@
 // What happens to a branch of memory when its work ends: into which branch it is merged, also if it was archived meanwhile.
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
-import { requireBranch, setBranchStatus } from '../../operations/steps/branch.ts'
 import type { StepContext } from '../../operations/steps/step-context.ts'
+import { requireBranch, setBranchStatus } from '../branches.ts'
 
 /** The nearest branch above that is active; a merged or archived one passes nothing on. `main` is always active. */
 export function* activeBranchAbove(tx: Reads, branch: string): Op<string> {

@@ -3,10 +3,10 @@ import { type Caller, mayKnowOf } from '../../bus/caller.ts'
 import { checkText } from '../../core/json.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
 import { requestedBy, requireTask, type StepContext } from '../../operations/steps/step-context.ts'
-import { beginStint, ensureTeam } from '../../operations/steps/team.ts'
 import type { MemoryHost } from '../memory-host.ts'
 import { readContext, type TeamContext } from './context.ts'
 import { changeObjective, refuseFinal, requireObjectives } from './objectives.ts'
+import { beginStint, ensureTeam } from './team.ts'
 import { loadOwn } from './team-scope.ts'
 
 export interface JoinRequest {

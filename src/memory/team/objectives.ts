@@ -12,8 +12,8 @@ import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import { touched } from '../../machines/changed-task.ts'
 import { objectiveEventBetween } from '../../machines/lifecycles.ts'
 import { eventOf, requestedBy, type StepContext } from '../../operations/steps/step-context.ts'
-import { addObjectives, ensureTeam } from '../../operations/steps/team.ts'
 import type { MemoryHost } from '../memory-host.ts'
+import { addObjectives, ensureTeam } from './team.ts'
 import { loadOwn, loadShared } from './team-scope.ts'
 
 /** The view of an objective; `id` counts from 1 within its task. */

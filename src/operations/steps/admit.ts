@@ -8,7 +8,6 @@ import { suspectFrom } from '../../machines/crashes.ts'
 import { snapshotFault } from '../../machines/task-snapshot.ts'
 import type { TaskEventName } from '../../machines/transition-table.ts'
 import { type AdmitRequest, loadHeads, type Room } from './admission-heads.ts'
-import { enterTeam } from './enter-team.ts'
 import { failWhereItStands, settleAll } from './settle-family.ts'
 import { dueAfter } from './step-context.ts'
 import { transition } from './transition.ts'
@@ -94,7 +93,8 @@ function* startRun(tx: Tx, task: TaskRecord, dueAt: number | null, request: Admi
     closedAt: null,
     dueAt,
   })
-  return task.policy.team === undefined ? started : yield* enterTeam(tx, started, { patience: true }, request)
+  if (task.policy.team === undefined || request.teams === undefined) return started
+  return yield* request.teams.started(tx, started, request)
 }
 
 /** Returns the best of the heads, as many as there is room for. */

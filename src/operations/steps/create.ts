@@ -19,12 +19,11 @@ import {
 } from './creation-bounds.ts'
 import { insertAfter } from './edges.ts'
 import { belowCanceled, canceledAbove, reviveGroupsAbove } from './groups-above.ts'
-import { isSpec, keyConflict, keyTaken, newTask, requirePlace, requireSameDefinition } from './new-task.ts'
+import { keyConflict, keyTaken, newTask, requirePlace, requireSameDefinition } from './new-task.ts'
 import { refuseCommands } from './right-to-run.ts'
 import { settleAll, settleBlockers, settleEdges } from './settle-family.ts'
-import { eventOf, requireTask, type StepContext } from './step-context.ts'
+import { eventOf, requireTask, requireTeams, type StepContext } from './step-context.ts'
 import { noteConcerned } from './stuck.ts'
-import { ensureBranch, openTeam } from './team.ts'
 import { writeLine } from './write-message.ts'
 
 interface Loaded {
@@ -365,8 +364,7 @@ function* announce(tx: Tx, { task, edges, opening, team }: Insertion, ctx: StepC
       ...(task.executor === null ? {} : { executor: task.executor }),
     }),
   )
-  if (isSpec(team)) yield* openTeam(tx, task, team, ctx)
-  else if (team === 'later') yield* ensureBranch(tx, task, null, ctx)
+  if (team !== null) yield* requireTeams(ctx).created(tx, task, team, ctx)
   // The first lines of its agent: the instructions, then the goal, which is a message from outside like any later one.
   for (const line of opening) {
     yield* writeLine(tx, task, { ...line, delivery: line.role === 'user' ? 'steer' : null }, ctx)

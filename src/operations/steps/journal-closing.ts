@@ -4,7 +4,6 @@ import type { StoredError } from '../../core/errors.ts'
 import type { CallRecord } from '../../entities/call.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import type { NewCall, NewEvent, Op, Tx } from '../../ledger/ledger.ts'
-import { observeCall } from './observe-work.ts'
 import { type EventTask, eventOf, type StepContext } from './step-context.ts'
 import { announceEnd } from './write-message.ts'
 
@@ -28,7 +27,7 @@ export function* endEntry(tx: Tx, task: TaskRecord, outcome: CallRecord, ctx: St
   if (ended.kind === 'wait') yield* tx.dependency.satisfyWaits(ended.id, ctx.at)
   if (ended.kind !== 'call') return
   yield* tx.event.append(callEvent(ctx, task, ended))
-  yield* observeCall(tx, task, ended, ctx)
+  if (ctx.teams !== undefined) yield* ctx.teams.callEnded(tx, task, ended, ctx)
 }
 
 /** The event that reports the state of a call. */

@@ -17,7 +17,6 @@ import {
 import { divergenceMessage } from '../../machines/divergence.ts'
 import type { ModelFailure, PromptCut } from '../agent-run.ts'
 import { callEvent, endEntry, outcomeEvent } from './journal-closing.ts'
-import { observeAnswer } from './observe-work.ts'
 import { type EventTask, eventOf, type StepContext } from './step-context.ts'
 import { announceStart, writeMessage } from './write-message.ts'
 
@@ -208,7 +207,7 @@ function* decideAppending(
 ): Op<CallRecord[]> {
   const task = yield* passFence(tx, ref)
   yield* writeMessage(tx, task, message, ctx)
-  yield* observeAnswer(tx, task, message, ctx)
+  if (ctx.teams !== undefined) yield* ctx.teams.answered(tx, task, message, ctx)
   for (const call of calls) yield* tx.call.insert(call)
   const stored: CallRecord[] = []
   for (const { id } of calls) stored.push((yield* tx.call.get(id)) as CallRecord)

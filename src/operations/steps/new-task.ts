@@ -77,7 +77,7 @@ export function newTask(
   return task
 }
 
-export const isSpec = (team: TaskDraft['team']): team is TeamSpec => team !== null && team !== 'later'
+const isSpec = (team: TaskDraft['team']): team is TeamSpec => team !== null && team !== 'later'
 
 /** The team in which it works: its own, else that of its parent. */
 function placeInTeam(draft: TaskDraft, parent: NewTask | undefined): Pick<TaskPolicy, 'team'> {

@@ -2,10 +2,12 @@
 // refusal.
 import { type Caller, requesterOf } from '../../bus/caller.ts'
 import { briefError, ErrandError, type StoredError } from '../../core/errors.ts'
+import type { CallRecord } from '../../entities/call.ts'
 import type { EventType, Requester } from '../../entities/event.ts'
 import type { TaskRecord } from '../../entities/task.ts'
-import type { LiveTask, NewEvent, NewTask, Op, Reads } from '../../ledger/ledger.ts'
+import type { LiveTask, NewEvent, NewMessage, NewTask, Op, Reads, Tx } from '../../ledger/ledger.ts'
 import { isQueued } from '../../machines/readiness.ts'
+import type { TeamSpec } from '../drafts/agent-draft.ts'
 
 export interface StepContext {
   /** Epoch milliseconds. */
@@ -13,6 +15,31 @@ export interface StepContext {
   instanceId: string
   /** The client that requested the change; absent: the program of the engine itself. */
   requester?: Requester
+  /** What teams add to the step; absent: the engine has no memory. */
+  teams?: TeamSteps
+}
+
+/** What the teams of the wing of memory add to steps of the core, in their transactions, so that no task of a team is without its rows. */
+export interface TeamSteps {
+  /** Refuses branches that the caller may not merge into. @throws ErrandError FORBIDDEN, NOT_FOUND */
+  requireBranches(tx: Reads, caller: Caller, branches: readonly string[]): Op<void>
+  /** A task is created with a team of its own, or `later`: only with the branch of one. */
+  created(tx: Tx, task: NewTask, team: TeamSpec | 'later', ctx: StepContext): Op<void>
+  /** The run of a member starts. Returns its task, with its name in the team. */
+  started(tx: Tx, task: TaskRecord, ctx: StepContext): Op<TaskRecord>
+  /** A call of a member has ended or was interrupted. */
+  callEnded(tx: Tx, task: EventTask, call: CallRecord, ctx: StepContext): Op<void>
+  /** The model of a member has answered. */
+  answered(tx: Tx, task: EventTask, message: NewMessage, ctx: StepContext): Op<void>
+}
+
+/** @throws ErrandError INVALID_INPUT for an engine without memory. */
+export function requireTeams({ teams }: StepContext): TeamSteps {
+  if (teams !== undefined) return teams
+  throw new ErrandError(
+    'INVALID_INPUT',
+    'This engine is composed without memory, so a task has neither a team nor a branch. Leave out `team` and the fields of a team.',
+  )
 }
 
 /** Adds the requester to the context: all events of the step record it. */

@@ -2,19 +2,16 @@
 
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import type { Caller } from '../../bus/caller.ts'
-import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
 import { startOf } from '../../core/storable-text.ts'
 import type { CreateOptions } from '../../engine/engine-api.ts'
 import type { CreationSize } from '../../entities/creation-bounds.ts'
 import { childrenSchema } from '../../entities/options.ts'
 import { fieldsFor } from '../../entities/task-fields.ts'
-import type { Op, Reads } from '../../ledger/ledger.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../key-case.ts'
 import { idsIn } from '../own-tasks.ts'
-import { requireBranchFor } from '../steps/branch.ts'
+import { requireTeams } from '../steps/step-context.ts'
 import { taskRowSchema, toRow } from '../views/task-row.ts'
 import { createTasks } from './create-tasks.ts'
 import { isMadeKey, keyPrefixes } from './keys.ts'
@@ -71,7 +68,10 @@ export function taskCreate(host: AbilityHost) {
     creationIn,
     async handle(input, { caller, identity }) {
       const branches = branchesIn(input)
-      if (branches.length > 0) await host.read((tx) => requireOwnBranches(tx, caller, branches))
+      if (branches.length > 0) {
+        const teams = requireTeams(await host.stepContext())
+        await host.read((tx) => teams.requireBranches(tx, caller, branches))
+      }
       const spec = { ...input, ...defaultName(input), ...teamOf(input), parentId: input.parentId ?? caller.taskId }
       const [created] = await createTasks(host, caller, [{ ...spec, key: input.key ?? identity }])
       const taskId = (created as { id: string }).id
@@ -114,25 +114,4 @@ function teamOf({ team, goal, executor, role, tasks }: CreateInput): Pick<Create
 
 function branchesIn({ parentBranch, tasks = {} }: Pick<CreateInput, 'parentBranch' | 'tasks'>): string[] {
   return [...(parentBranch === undefined ? [] : [parentBranch]), ...Object.values(tasks).flatMap(branchesIn)]
-}
-
-/**
- * Restricts `parentBranch`: for a caller with a task to the branch of its own team, for a principal to branches of tasks that it may
- * affect. @throws ErrandError FORBIDDEN, NOT_FOUND
- */
-function* requireOwnBranches(tx: Reads, caller: Caller, branches: readonly string[]): Op<void> {
-  const { taskId } = caller
-  if (taskId === undefined) {
-    for (const name of branches) yield* requireBranchFor(tx, caller, name)
-    return
-  }
-  const membership = (yield* tx.task.get(taskId))?.policy.team
-  const team = membership === undefined ? undefined : yield* tx.team.get(membership.taskId)
-  const branch = branches.find((name) => name !== team?.branch)
-  if (branch === undefined) return
-  throw new ErrandError(
-    'FORBIDDEN',
-    `Facts of tasks below ${taskId} are merged into ${team === undefined ? 'its own branch' : `"${team.branch}"`}, not into "${branch}". Omit \`parentBranch\`.`,
-    { taskId, branch },
-  )
 }

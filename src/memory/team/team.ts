@@ -7,9 +7,9 @@ import { safeSegment, slugOf } from '../../entities/slug.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../../entities/team.ts'
 import type { NewTask, Op, Reads, Tx } from '../../ledger/ledger.ts'
-import type { TeamSpec } from '../drafts/agent-draft.ts'
-import { makeBranch, nearestOpenBranch, requireBranch, setBranchStatus } from './branch.ts'
-import { eventOf, type StepContext } from './step-context.ts'
+import type { TeamSpec } from '../../operations/drafts/agent-draft.ts'
+import { eventOf, type StepContext } from '../../operations/steps/step-context.ts'
+import { makeBranch, nearestOpenBranch, requireBranch, setBranchStatus } from '../branches.ts'
 
 /** A team without options. */
 const plainTeam: TeamSpec = {

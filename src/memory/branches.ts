@@ -1,10 +1,10 @@
 // Branches of memory in steps: find, create, close. A branch is created in the same transaction as its task or stint, so neither exists
 // without the other.
-import { type Caller, mayAffect } from '../../bus/caller.ts'
-import { ErrandError } from '../../core/errors.ts'
-import { type BranchRecord, type BranchStatus, mainBranch } from '../../entities/memory.ts'
-import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
-import type { StepContext } from './step-context.ts'
+import { type Caller, mayAffect } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
+import { type BranchRecord, type BranchStatus, mainBranch } from '../entities/memory.ts'
+import type { Op, Reads, Tx } from '../ledger/ledger.ts'
+import type { StepContext } from '../operations/steps/step-context.ts'
 
 /** @throws ErrandError NOT_FOUND { branch } */
 export function* requireBranch(tx: Reads, name: string): Op<BranchRecord> {

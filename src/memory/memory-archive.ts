@@ -1,6 +1,7 @@
 // What agents leave to memory: a settled task is saved and archived, a task released at shutdown is saved. Memory is
 // optional and off the critical path: nothing it does, or fails to do, changes a task (conformance S1-067…S1-071).
 
+import type { EngineHost } from '../actors/engine-host.ts'
 import { untilAborted } from '../core/signals.ts'
 import { type ChatMessage, chatOf } from '../entities/chat-message.ts'
 import { conversationOf } from '../entities/conversation.ts'
@@ -8,7 +9,6 @@ import type { TaskEvent } from '../entities/event.ts'
 import { isExecutor } from '../entities/executor.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
-import type { EngineHost } from './engine-host.ts'
 
 /** A task as memory receives it. */
 interface Remembered {

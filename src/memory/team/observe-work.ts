@@ -7,8 +7,8 @@ import type { ObservationRecord } from '../../entities/memory.ts'
 import type { SourceKind } from '../../entities/source.ts'
 import type { StintRecord } from '../../entities/team.ts'
 import type { NewMessage, Op, Reads, Tx } from '../../ledger/ledger.ts'
-import { sourceIn } from './source.ts'
-import type { EventTask, StepContext } from './step-context.ts'
+import { sourceIn } from '../../operations/steps/source.ts'
+import type { EventTask, StepContext } from '../../operations/steps/step-context.ts'
 
 /** In characters. The whole text is in the calls and the conversation of the task. */
 const maxLength = { call: 2_000, outcome: 500, answer: 10_000 }

@@ -3,15 +3,15 @@
 // engine does it for all tasks, whichever engine wrote the end; what is already done is not repeated. Events only cause
 // a check, which reads from the ledger what is due.
 
-import { ErrandError } from '../core/errors.ts'
-import { waitAtMost } from '../core/signals.ts'
-import { clipped } from '../core/storable-text.ts'
-import { nextTurn, Rounds } from '../core/turns.ts'
-import type { TaskEvent } from '../entities/event.ts'
-import { failureSuffix, type TaskRecord } from '../entities/task.ts'
-import type { StintRecord, TeamRecord } from '../entities/team.ts'
-import type { Op, Reads } from '../ledger/ledger.ts'
-import type { EngineHost } from './engine-host.ts'
+import type { EngineHost } from '../../actors/engine-host.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { waitAtMost } from '../../core/signals.ts'
+import { clipped } from '../../core/storable-text.ts'
+import { nextTurn, Rounds } from '../../core/turns.ts'
+import type { TaskEvent } from '../../entities/event.ts'
+import { failureSuffix, type TaskRecord } from '../../entities/task.ts'
+import type { StintRecord, TeamRecord } from '../../entities/team.ts'
+import type { Op, Reads } from '../../ledger/ledger.ts'
 
 /** Changes of a team, each in one step that checks again whether it is due. */
 export interface TeamWork {

@@ -5,8 +5,8 @@ import { startOf } from '../../core/storable-text.ts'
 import { isSettled, type TaskRecord } from '../../entities/task.ts'
 import { maxAgentIdLength, type StintRecord, type TeamRecord } from '../../entities/team.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
-import { loadLive, type RunRef } from './journal.ts'
-import type { StepContext } from './step-context.ts'
+import { loadLive, type RunRef } from '../../operations/steps/journal.ts'
+import type { StepContext } from '../../operations/steps/step-context.ts'
 import { beginStint } from './team.ts'
 
 /**
