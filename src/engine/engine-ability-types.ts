@@ -4,10 +4,10 @@ import type { modelEmbed, modelList, modelLlm, modelRegister } from '../agents/o
 import type { Ability } from '../bus/ability.ts'
 import type { memAbilities } from '../memory/operations/mem-abilities.ts'
 import type { planRun } from '../plans/operations/run.ts'
-import type { hostedAbilities } from './register-abilities.ts'
+import type { HostedAbility } from './register-abilities.ts'
 
 type Listed =
-  | (typeof hostedAbilities)[number]
+  | HostedAbility
   | (typeof memAbilities)[number]
   | typeof modelEmbed
   | typeof modelList

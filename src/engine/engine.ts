@@ -1,10 +1,13 @@
 // The composition root: parses the options, opens the ledger, and connects the parts of the engine.
 
+import type { EngineHost } from '../actors/engine-host.ts'
 import { followPages } from '../actors/event-stream.ts'
 import { followFeed } from '../actors/follower.ts'
 import { Lifecycle } from '../actors/lifecycle.ts'
-import { createAgents } from '../agents/loop/agents.ts'
+import type { MemoryWork } from '../actors/lifecycle-parts.ts'
+import { type Agents, createAgents } from '../agents/loop/agents.ts'
 import { requireEmbeddingModel } from '../agents/models/embedding-model.ts'
+import { ModelRegistry } from '../agents/models/model-registry.ts'
 import { offerMirrorHost } from '../board/mirror/mirror-host.ts'
 import { type Ability, type AbilityDefinition, defineAbility, isAbility, renamedAbility } from '../bus/ability.ts'
 import { type Bus, createBus, registerBeforeUse } from '../bus/bus.ts'
@@ -18,7 +21,7 @@ import { parse } from '../core/parse.ts'
 import { redactionBy } from '../core/redact.ts'
 import { requireRuntime } from '../core/runtime.ts'
 import { type DeclaredExecutors, type ExecutorMap, isExecutor } from '../entities/executor.ts'
-import { engineOptionsSchema } from '../entities/options.ts'
+import { engineOptionsSchema, type ParsedEngineOptions } from '../entities/options.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Ledger, Op, Reads } from '../ledger/ledger.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
@@ -33,20 +36,9 @@ import { requireWithin } from '../operations/steps/conditions.ts'
 import { viewOf } from '../operations/steps/views.ts'
 import { PlansRoot } from '../plans/plans-root.ts'
 import type { Engine, EngineOptions } from './engine-api.ts'
-import { hasUserAbility, registerAbilities, type WholeHost } from './register-abilities.ts'
+import { hasUserAbility, type RunBus, registerOnBuses, type WholeHost } from './register-abilities.ts'
 import { TaskEngine } from './task-engine.ts'
-
-/** The bus of a vocabulary, on which the runs of an engine call abilities in place of the engine's own bus. */
-export interface RunBus {
-  bus: Bus
-  /** The vocabulary's own abilities. On the engine's bus, where surfaces call them, their ids begin with the `module`. */
-  abilities(host: WholeHost): readonly Ability[]
-  module: string
-  /** The form in which abilities of memory receive a task. */
-  readTask(tx: Reads, task: TaskRecord): Op<object>
-  /** Gets the function that removes all abilities, when the engine could not be opened. Default: they are removed. */
-  onFailed?(unregister: () => void): void
-}
+import { allWings, type Wings } from './wings.ts'
 
 /**
  * `createEngine`, for vocabularies too. The abilities are on the bus as soon as this function has been called, and answer once the engine is
@@ -57,6 +49,7 @@ export interface RunBus {
 export async function openEngine<const E extends ExecutorMap = DeclaredExecutors>(
   options: EngineOptions<E>,
   runs?: RunBus,
+  wings: Wings = new Set(allWings),
 ): Promise<Engine<E>> {
   requireRuntime()
   const given = parse(engineOptionsSchema, options, 'createEngine')
@@ -83,7 +76,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
   let isRegistered = false
   /** Asks the bus only once something is registered: the question alone would make all the abilities of the engine. */
   const isUsers = (abilityId: string): boolean => (isRegistered || isShared) && hasUserAbility(runBus, abilityId)
-  const agents = createAgents(parsed, () => isUsers('model:llm'))
+  const agents = wings.has('agents') ? createAgents(parsed, () => isUsers('model:llm')) : onlyExecutors(parsed)
   const { executors } = agents
   requireExecutors(Object.keys(parsed.limits), [...executors.keys()], 'limits')
   const redaction = redactionBy(parsed.redact)
@@ -144,7 +137,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
   }
   agents.models.onRegister(modelRegistered)
   const register = (): (() => void) => {
-    const unregisterAll = registerOnBuses(bus, host, abilities, runs)
+    const unregisterAll = registerOnBuses(bus, host, abilities, wings, runs)
     isRegistered = true
     const stopListening = runBus.onRegister(({ id }) => {
       if (id === 'model:llm') modelRegistered()
@@ -173,6 +166,13 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       ? (await import('../ledger/redacting-ledger.ts')).redactingLedger(plain, redaction)
       : plain
     now = ledger.now ?? now
+    const memoryWork = (working: EngineHost): MemoryWork =>
+      createMemoryWork(working, {
+        readTask: runs?.readTask ?? ((tx, { id }) => viewOf(tx, id)),
+        accepts: (id) => isUsers(id) || (memory.archive && runBus.has(id)),
+        completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
+        closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),
+      })
     life = new Lifecycle({
       ledger,
       ownsLedger,
@@ -187,30 +187,14 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       redaction,
       treeLimits: drafter.treeLimits,
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
-      reclaim: reclaimCalls,
-      teams: teamSteps,
-      memory: (working) =>
-        createMemoryWork(working, {
-          readTask: runs?.readTask ?? ((tx, { id }) => viewOf(tx, id)),
-          accepts: (id) => isUsers(id) || (memory.archive && runBus.has(id)),
-          completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
-          closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),
-        }),
+      reclaim: wings.has('commands') ? reclaimCalls : async () => [],
+      teams: wings.has('memory') ? teamSteps : undefined,
+      memory: wings.has('memory') ? memoryWork : undefined,
       closed: unregister,
     })
     const workingHost = openHost(host, life)
     const engine = new TaskEngine(life, workingHost, bus)
-    const { feed } = life
-    offerMirrorHost(engine, {
-      ...host,
-      clock,
-      ledgerName: ledger.name,
-      follow: (after, signal) => followFeed(feed, after, 'follow the board').pages(signal),
-      register: (id) => ledger.register(id),
-      isAlive: (id) => ledger.isAlive(id),
-      unregister: (id) => ledger.unregister(id),
-      report: life.report,
-    })
+    if (wings.has('board')) offerMirrorHost(engine, mirrorHostOf(host, life))
     await life.open()
     opened.resolve({ engine, life, host: workingHost })
     if (parsed.work) await life.work()
@@ -221,6 +205,32 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     else runs.onFailed(unregister)
     await life?.close()
     throw unwritable(error)
+  }
+}
+
+/** An engine without models runs the executors that it was given. */
+function onlyExecutors(options: ParsedEngineOptions): Agents {
+  const executors = new Map(Object.entries(options.executors)) as Agents['executors']
+  return {
+    executors,
+    models: new ModelRegistry({}),
+    canRun: (name) => (executors.has(name) ? 'all' : 'unknown'),
+    addDefaultAgent: () => {},
+    offeredModels: () => [],
+    offersModel: () => false,
+    modelFor: () => undefined,
+  }
+}
+
+function mirrorHostOf(host: WholeHost, { ledger, feed, report }: Lifecycle): Parameters<typeof offerMirrorHost>[1] {
+  return {
+    ...host,
+    ledgerName: ledger.name,
+    follow: (after, signal) => followFeed(feed, after, 'follow the board').pages(signal),
+    register: (id) => ledger.register(id),
+    isAlive: (id) => ledger.isAlive(id),
+    unregister: (id) => ledger.unregister(id),
+    report,
   }
 }
 
@@ -251,33 +261,6 @@ function unwritable(error: unknown): unknown {
 /** The executors that come with abilities. */
 function executorsOf(abilities: readonly Ability[]): ExecutorMap {
   return Object.assign({}, ...abilities.map(({ executors }) => executors)) as ExecutorMap
-}
-
-/**
- * Registers the abilities of the engine, of its options and of its vocabulary, and the guard that decides which caller may access
- * which task. Returns a function that removes them all.
- */
-function registerOnBuses(bus: Bus, host: WholeHost, given: readonly Ability[], runs: RunBus | undefined): () => void {
-  const runBus = runs?.bus ?? bus
-  const vocabulary = runs?.abilities(host) ?? []
-  const removals: Array<() => void> = []
-  const removeAll = (): void => {
-    for (const remove of removals.splice(0)) remove()
-  }
-  try {
-    for (const ability of [...given, ...vocabulary]) removals.push(runBus.register(ability))
-    removals.push(registerAbilities(bus, host, runBus))
-    for (const ability of vocabulary)
-      removals.push(bus.register(renamedAbility(ability, `${runs?.module}:${ability.id}`)))
-    if (runBus !== bus) removals.push(forwardAbilities(runBus, bus, new Set(vocabulary)))
-    for (const each of new Set([bus, runBus])) {
-      removals.push(each.useGuard(({ taskId }, named) => host.read((tx) => requireWithin(tx, taskId as string, named))))
-    }
-    return removeAll
-  } catch (error) {
-    removeAll()
-    throw error
-  }
 }
 
 /** Calls `model:embed`, which the engine's embedding model or an ability of the user answers. */

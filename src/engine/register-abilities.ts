@@ -5,17 +5,22 @@ import type { ModelRegistry } from '../agents/models/model-registry.ts'
 import { modelEmbed, modelList, modelLlm, modelRegister } from '../agents/operations/models.ts'
 import { taskRoute } from '../agents/operations/route.ts'
 import { boardAbilities } from '../board/operations/index.ts'
-import type { Ability } from '../bus/ability.ts'
+import { type Ability, renamedAbility } from '../bus/ability.ts'
 import type { Bus } from '../bus/bus.ts'
+import { forwardAbilities } from '../bus/forward.ts'
 import { ownAbility } from '../bus/own-abilities.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { Op, Reads } from '../ledger/ledger.ts'
 import { memAbilities } from '../memory/operations/mem-abilities.ts'
 import type { MemoryAbilityHost } from '../memory/operations/memory-ability-host.ts'
 import { teamAbilities } from '../memory/operations/team-abilities.ts'
 import { engineAbilities } from '../operations/engine/index.ts'
 import { eventAbilities } from '../operations/event/index.ts'
+import { requireWithin } from '../operations/steps/conditions.ts'
 import { taskAbilities } from '../operations/task/index.ts'
 import { planRun } from '../plans/operations/run.ts'
 import type { PlansRoot } from '../plans/plans-root.ts'
+import type { WingName, Wings } from './wings.ts'
 
 /** What the abilities of the core and of all wings require of the engine. */
 export interface WholeHost extends MemoryAbilityHost {
@@ -28,14 +33,14 @@ export interface WholeHost extends MemoryAbilityHost {
   readonly plansRoot: PlansRoot | null
 }
 
-export const hostedAbilities = [
-  ...boardAbilities,
-  ...engineAbilities,
-  ...eventAbilities,
-  ...taskAbilities,
-  ...teamAbilities,
-  taskRoute,
-] as const
+const hostedAbilities = {
+  core: [...engineAbilities, ...eventAbilities, ...taskAbilities],
+  agents: [taskRoute],
+  board: boardAbilities,
+  memory: teamAbilities,
+} as const
+
+export type HostedAbility = (typeof hostedAbilities)[keyof typeof hostedAbilities][number]
 
 /** The engine's own abilities with ids that users may register themselves, to distinguish the two. */
 const replaceable = new WeakSet<object>()
@@ -44,7 +49,7 @@ const replaceable = new WeakSet<object>()
  * Registers all abilities; those of models go on the bus that runs call. Returns a function that unregisters them.
  * @throws ErrandError ALREADY_REGISTERED, with nothing registered.
  */
-export function registerAbilities(bus: Bus, host: WholeHost, runBus: Bus): () => void {
+function registerAbilities(bus: Bus, host: WholeHost, runBus: Bus, wings: Wings): () => void {
   const registrations: Array<() => void> = []
   const unregisterAll = (): void => {
     for (const unregister of registrations.splice(0)) unregister()
@@ -57,11 +62,13 @@ export function registerAbilities(bus: Bus, host: WholeHost, runBus: Bus): () =>
     registrations.push(runBus.register(llm))
   }
   try {
-    for (const ability of ownAbilities(host)) registrations.push(bus.register(ownAbility(ability)))
+    for (const ability of ownAbilities(host, wings)) registrations.push(bus.register(ownAbility(ability)))
+    for (const ability of wings.has('memory') ? offeredMemory(host) : [])
+      if (!bus.has(ability.id)) registrations.push(bus.register(ability))
+    if (!wings.has('agents')) return unregisterAll
     // The bus of a vocabulary offers its agents all that is on it.
     for (const ability of [modelList(host.models), modelRegister(host.models, offerModels)])
       registrations.push(runBus.register(runBus === bus ? ownAbility(ability) : ability))
-    for (const ability of offeredMemory(host)) if (!bus.has(ability.id)) registrations.push(bus.register(ability))
     if (host.models.isEmpty) return unregisterAll
     offerModels()
     return unregisterAll
@@ -71,11 +78,13 @@ export function registerAbilities(bus: Bus, host: WholeHost, runBus: Bus): () =>
   }
 }
 
-function ownAbilities(host: WholeHost): Ability[] {
+function ownAbilities(host: WholeHost, wings: Wings): Ability[] {
   return [
-    ...(host.embeddingModel === null ? [] : [modelEmbed(host.embeddingModel)]),
-    ...(host.plansRoot === null ? [] : [planRun(host, host.plansRoot)]),
-    ...hostedAbilities.map((ability) => ability(host)),
+    ...(host.embeddingModel === null || !wings.has('agents') ? [] : [modelEmbed(host.embeddingModel)]),
+    ...(host.plansRoot === null || !wings.has('plans') ? [] : [planRun(host, host.plansRoot)]),
+    ...Object.entries(hostedAbilities).flatMap(([part, abilities]) =>
+      part === 'core' || wings.has(part as WingName) ? abilities.map((ability) => ability(host)) : [],
+    ),
   ]
 }
 
@@ -90,4 +99,49 @@ function offeredMemory(host: WholeHost): Ability[] {
 export function hasUserAbility(bus: Bus, abilityId: string): boolean {
   const ability = bus.get(abilityId)
   return ability !== undefined && !replaceable.has(ability)
+}
+
+/** The bus of a vocabulary, on which the runs of an engine call abilities in place of the engine's own bus. */
+export interface RunBus {
+  bus: Bus
+  /** The vocabulary's own abilities. On the engine's bus, where surfaces call them, their ids begin with the `module`. */
+  abilities(host: WholeHost): readonly Ability[]
+  module: string
+  /** The form in which abilities of memory receive a task. */
+  readTask(tx: Reads, task: TaskRecord): Op<object>
+  /** Gets the function that removes all abilities, when the engine could not be opened. Default: they are removed. */
+  onFailed?(unregister: () => void): void
+}
+
+/**
+ * Registers the abilities of the engine, of its options and of its vocabulary, and the guard that decides which caller may access
+ * which task. Returns a function that removes them all.
+ */
+export function registerOnBuses(
+  bus: Bus,
+  host: WholeHost,
+  given: readonly Ability[],
+  wings: Wings,
+  runs: RunBus | undefined,
+): () => void {
+  const runBus = runs?.bus ?? bus
+  const vocabulary = runs?.abilities(host) ?? []
+  const removals: Array<() => void> = []
+  const removeAll = (): void => {
+    for (const remove of removals.splice(0)) remove()
+  }
+  try {
+    for (const ability of [...given, ...vocabulary]) removals.push(runBus.register(ability))
+    removals.push(registerAbilities(bus, host, runBus, wings))
+    for (const ability of vocabulary)
+      removals.push(bus.register(renamedAbility(ability, `${runs?.module}:${ability.id}`)))
+    if (runBus !== bus) removals.push(forwardAbilities(runBus, bus, new Set(vocabulary)))
+    for (const each of new Set([bus, runBus])) {
+      removals.push(each.useGuard(({ taskId }, named) => host.read((tx) => requireWithin(tx, taskId as string, named))))
+    }
+    return removeAll
+  } catch (error) {
+    removeAll()
+    throw error
+  }
 }
