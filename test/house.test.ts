@@ -359,6 +359,13 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/surfaces/a2a/task-mapping.ts': `'cancelled'`,
     },
   },
+  'comments cite no ids of requirements': {
+    faults: [
+      { 'src/bus/bus.ts': '// answers once (conformance S1-027)' },
+      { 'src/bus/bus.ts': '/** The states (conformance 1.1). */' },
+    ],
+    fine: { 'src/bus/bus.ts': '// answers once, because the caller repeats; RFC 9110, section 15' },
+  },
   'process and completion statuses occur in vocabularies only': {
     faults: [
       {

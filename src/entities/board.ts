@@ -8,13 +8,13 @@ import { maxTaskIdLength } from './task-id.ts'
 export const mainBoard = 'main'
 
 /**
- * The board's statuses. `failed` and `deleted` are tasks that ended without being completed (conformance 1.1); a deleted task is no
+ * The board's statuses. `failed` and `deleted` are tasks that ended without being completed; a deleted task is no
  * longer on the board.
  */
 export const boardStatuses = ['pending', 'in_progress', 'completed', 'failed', 'deleted'] as const
 export type BoardStatus = (typeof boardStatuses)[number]
 
-/** The board's status of a task (conformance 1.1). A task whose holder was lost or released it may be claimed, and so is pending. */
+/** The board's status of a task. A task whose holder was lost or released it may be claimed, and so is pending. */
 export function boardStatusOf({ status, statusReason }: Pick<TaskRecord, 'status' | 'statusReason'>): BoardStatus {
   switch (status) {
     case 'submitted':

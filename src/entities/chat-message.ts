@@ -1,5 +1,5 @@
 // A conversation as chat messages, the format that models read and that is shown to people: messages, and for each step the model's
-// text, its calls and their results (conformance S1-007…S1-011).
+// text, its calls and their results.
 import type { CallRecord } from './call.ts'
 import type { Conversation, TakenStep } from './conversation.ts'
 import type { MessageRecord, ModelPart } from './message.ts'
@@ -69,7 +69,7 @@ function withoutMedia(this: unknown, key: string, value: unknown): unknown {
   return `(${Math.floor((value.length * 3) / 4)} bytes of ${typeof mimeType === 'string' ? mimeType : 'unknown type'}, left out)`
 }
 
-/** The result of a call as text for the model (conformance S1-011). */
+/** The result of a call as text for the model. */
 function resultText(entry: CallRecord | undefined): string {
   if (entry?.status === 'completed' && entry.resultLost !== null)
     return `Error: the call was made, but its result could not be recorded: ${entry.resultLost}. Do not repeat it unless that does no harm.`

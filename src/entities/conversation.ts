@@ -28,7 +28,7 @@ export function callKeyOf(messageId: string, index: number): string {
   return `${messageId}#${index}`
 }
 
-/** Announcements, which are for people, are left out (conformance C-10). */
+/** Announcements, which are for people, are left out. */
 export function conversationOf(messages: readonly MessageRecord[], entries: readonly CallRecord[]): Conversation {
   const forModel = messages.filter((message) => !message.announcement)
   // Later rows of one identity are newer tries of it.

@@ -5,7 +5,7 @@ import type { Source } from './source.ts'
 /** The branch that every ledger has, for permanent facts. */
 export const mainBranch = 'main'
 
-/** Types of observations (conformance S2-060). */
+/** Types of observations. */
 export const observationTypes = ['tool_use', 'discovery', 'decision', 'error', 'insight'] as const
 export type ObservationType = (typeof observationTypes)[number]
 
@@ -29,7 +29,7 @@ export type FactVerdict = (typeof factVerdicts)[number]
 export const consolidationLevels = ['session', 'agent', 'task', 'project'] as const
 export type ConsolidationLevel = (typeof consolidationLevels)[number]
 
-/** Types of consolidation runs (conformance S2-096, Q-10), and the merge of one branch into another. */
+/** Types of consolidation runs, and the merge of one branch into another. */
 export const consolidationTypes = [
   'session_end',
   'agent_complete',
@@ -39,7 +39,7 @@ export const consolidationTypes = [
 ] as const
 export type ConsolidationType = (typeof consolidationTypes)[number]
 
-/** How a contradiction between two facts is resolved: both stay and are flagged, or one supersedes the other (conformance Q-11). */
+/** How a contradiction between two facts is resolved: both stay and are flagged, or one supersedes the other. */
 export const contradictionPolicies = ['keep-both', 'highest-confidence', 'newest'] as const
 export type ContradictionPolicy = (typeof contradictionPolicies)[number]
 
@@ -85,7 +85,7 @@ export interface FactRecord {
   branch: string
   text: string
   category: string
-  /** Whole hundredths, 0 to 100 (conformance C-68). */
+  /** Whole hundredths, 0 to 100. */
   confidence: number
   /** The sources that stated and confirmed it; never empty. */
   statedBy: Source[]

@@ -61,7 +61,7 @@ export function reasoningIn(step: Pick<ModelStep, 'parts'> | null): string | und
 
 /**
  * When an agent reads a message from outside: `abort` pauses the task at once; `steer` before its next step; `followup` only when it
- * would otherwise end. In this order, each kind in the order of arrival (conformance S3-112).
+ * would otherwise end. In this order, each kind in the order of arrival.
  */
 export const deliveries = ['abort', 'steer', 'followup'] as const
 export type Delivery = (typeof deliveries)[number]

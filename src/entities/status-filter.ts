@@ -1,4 +1,4 @@
-// The words that filter tasks by state: the eight states, and the words of the designs that this engine joins (conformance 1.1). For
+// The words that filter tasks by state: the eight states, and the words of the designs that this engine joins. For
 // input only; output always has one of the eight states.
 import { z } from 'zod'
 import type { TaskStatus } from './task.ts'

@@ -56,7 +56,7 @@ export type OnInterrupt = (typeof onInterruptPolicies)[number]
 
 /**
  * When a parent whose own work is done is completed by its children: when all are completed (`true`), or when all have settled with any
- * outcome (`all-settled`; conformance C-43).
+ * outcome (`all-settled`).
  */
 export type AutoComplete = boolean | 'all-settled'
 
@@ -373,7 +373,7 @@ export const taskFields = {
     meaning: 'The kind of work, to list and compare tasks by: bug_fix, research, …',
     by: ['create', 'plans', 'add', 'models'],
   }),
-  /** In order; each is todo, active, done or blocked (conformance S2-023). */
+  /** In order; each is todo, active, done or blocked. */
   objectives: field(
     () =>
       z

@@ -5,7 +5,7 @@ import type { Question } from './question.ts'
 import type { PolicyFields, StoredFields } from './task-fields.ts'
 import type { TeamPlace } from './team.ts'
 
-/** The eight states of a task, in lifecycle order (conformance 1.1). */
+/** The eight states of a task, in lifecycle order. */
 export const taskStatuses = [
   'submitted',
   'working',
@@ -194,7 +194,7 @@ export function titleOf({ seq, name }: Pick<TaskRecord, 'seq' | 'name'>): string
 /** The message of a failure without a reason. */
 export const noReason = 'failed'
 
-/** The text after `failed`: a colon and the reason, or nothing without a reason (conformance 1.1). */
+/** The text after `failed`: a colon and the reason, or nothing without a reason. */
 export function failureSuffix(reason: string | null | undefined): string {
   return reason == null || reason === '' || reason === noReason ? '' : `: ${reason}`
 }

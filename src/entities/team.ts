@@ -9,7 +9,7 @@ export const maxAgentIdLength = 100
 /** Objectives that one task may have. */
 export const maxObjectives = 1_000
 
-/** In their typical order; any may follow any other (conformance C-65). */
+/** In their typical order; any may follow any other. */
 export const objectiveStatuses = ['todo', 'active', 'done', 'blocked'] as const
 export type ObjectiveStatus = (typeof objectiveStatuses)[number]
 

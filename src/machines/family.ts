@@ -23,7 +23,7 @@ export interface ChildFacts {
 }
 
 /**
- * The effect of a child's end on its parent (conformance C-43, design section 3).
+ * The effect of a child's end on its parent.
  *
  * A group ends with its last child: completed when all are, failed when one failed or was canceled. It also fails when none of its
  * open children can move. Any other parent is completed by its children only with `autoComplete`, when its own work is done.
@@ -33,7 +33,7 @@ export function parentVerdict(parent: TaskRecord, children: ChildFacts): 'comple
   // `autoComplete` has been turned off while it waited for them.
   if (awaitsChildren(parent) && !parent.policy.autoComplete) return 'complete'
   if (children.live) return parent.group && !children.movable ? 'fail' : null
-  // A task that never had children is not completed by them (conformance S3-088); one that waits for deleted children is complete.
+  // A task that never had children is not completed by them; one that waits for deleted children is complete.
   if (!children.any && !parent.group && !awaitsChildren(parent)) return null
   if (parent.group) return children.broken === null ? 'complete' : 'fail'
   if (!parent.policy.autoComplete || isHeldUp(parent, children)) return null
@@ -60,7 +60,7 @@ export function isBroken(status: TaskRecord['status']): boolean {
 }
 
 /**
- * The effect of the end of a dependency on a dependent (conformance C-52): the edge is satisfied, the dependent is canceled, or nothing
+ * The effect of the end of a dependency on a dependent: the edge is satisfied, the dependent is canceled, or nothing
  * changes.
  */
 export function dependencyVerdict(
@@ -73,7 +73,7 @@ export function dependencyVerdict(
   return policy === 'ignore' ? 'satisfy' : policy === 'cancel' ? 'cancel' : null
 }
 
-/** The effect of the final failure of a child on its parent (conformance Q-06). */
+/** The effect of the final failure of a child on its parent. */
 export function childFailureVerdict(parent: TaskRecord): 'fail' | 'cancel-siblings' | null {
   if (isSettled(parent.status) || parent.deletedAt !== null) return null
   const policy = parent.policy.onChildFailure ?? 'ignore'

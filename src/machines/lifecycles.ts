@@ -32,7 +32,7 @@ export const openCallStatuses: readonly CallStatus[] = callStatuses.filter(
 type ObjectiveEvent = 'reopen' | 'start' | 'finish' | 'block'
 
 /**
- * Any state may follow any other (conformance C-65: the document draws fewer arrows, but its tests use all). Keeping the state is not a
+ * Any state may follow any other (the design draws fewer arrows, but its examples use all). Keeping the state is not a
  * transition.
  */
 export const objectiveTransitions: Transitions<ObjectiveStatus, ObjectiveEvent> = {
@@ -48,7 +48,7 @@ export function objectiveEventBetween(from: ObjectiveStatus, to: ObjectiveStatus
   return events.find((event) => objectiveTransitions[from][event] === to)
 }
 
-/** A completed stint is final: an agent that joins again begins another stint (conformance S2-014). */
+/** A completed stint is final: an agent that joins again begins another stint. */
 export const stintTransitions: Transitions<StintStatus, 'complete'> = {
   active: { complete: 'completed' },
   completed: {},

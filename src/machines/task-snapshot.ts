@@ -38,7 +38,7 @@ export function restoreSnapshot(task: SnapshotSource): TaskSnapshot {
   return snapshotIn(task.status, { taskId: task.id, name: task.name, attempt: task.attempt, run: task.run })
 }
 
-/** Why a stored snapshot is invalid and the row is used instead; null for a valid one (conformance X-012). */
+/** Why a stored snapshot is invalid and the row is used instead; null for a valid one. */
 export function snapshotFault(task: SnapshotSource & { snapshot: string }): string | null {
   // A valid snapshot equals the text that would be written now, so it needs no parsing.
   if (task.snapshot === writeSnapshot(task)) return null

@@ -22,7 +22,7 @@ export type TaskEventName = (typeof taskEvents)[number]
 
 type Exits = Readonly<Partial<Record<TaskEventName, TaskStatus>>>
 
-/** In lifecycle order (conformance 1.2). Events that are not listed are refused. */
+/** In lifecycle order. Events that are not listed are refused. */
 export const taskTransitions: Readonly<Record<TaskStatus, Exits>> = {
   submitted: { start: 'working', cancel: 'canceled' },
   working: {

@@ -66,7 +66,7 @@ export function* makeBranch(tx: Tx, branch: NewBranch, { at }: StepContext): Op<
   return { ...made, seq: yield* tx.branch.insert(made) }
 }
 
-/** @throws ErrandError INVALID_INPUT for `main`, which stays as it is (conformance S2-038). */
+/** @throws ErrandError INVALID_INPUT for `main`, which stays as it is. */
 export function* setBranchStatus(
   tx: Tx,
   branch: BranchRecord,

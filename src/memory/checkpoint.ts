@@ -1,5 +1,5 @@
 // The third level: which facts of a task's branch outlast the task. Confirmed facts with enough confidence and a lasting category are
-// durable, all others ephemeral; the verdict is stored with the fact (conformance S2-080…S2-085).
+// durable, all others ephemeral; the verdict is stored with the fact.
 import { counted } from '../core/counted.ts'
 import type { DurableRule } from '../entities/confidence.ts'
 import type { FactRecord } from '../entities/memory.ts'

@@ -1,5 +1,5 @@
 // Compares a text with the facts of a branch: which are alike, which contradict it, and how contradictions are settled. A fact that
-// contradicts the text is never a duplicate, however alike the words are (conformance Q-11).
+// contradicts the text is never a duplicate, however alike the words are.
 import { subjectOf } from '../entities/disagreement.ts'
 import type { FactRecord } from '../entities/memory.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'

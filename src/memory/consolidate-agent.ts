@@ -1,5 +1,5 @@
 // The second level: duplicate facts of an agent's sessions, on its branch, are merged and summarized. Facts that were compared under the
-// current measure are not compared again, so a second run changes nothing (conformance S2-073…S2-079).
+// current measure are not compared again, so a second run changes nothing.
 import { counted } from '../core/counted.ts'
 import { firstConfidence, summaryCategory } from '../entities/confidence.ts'
 import type { BranchRecord, FactRecord } from '../entities/memory.ts'
@@ -134,7 +134,7 @@ function areDisputed(a: FactRecord, b: FactRecord): boolean {
   return a.disputed && b.disputed
 }
 
-/** Supersedes facts by a survivor (conformance S2-075), whose confidence stays (S2-079). Returns it as it is afterwards. */
+/** Supersedes facts by a survivor, whose confidence stays. Returns it as it is afterwards. */
 function* supersedeCovered(
   tx: Tx,
   d: Deliberation,
@@ -159,7 +159,7 @@ function* inheritSources(tx: Tx, d: Deliberation, fact: FactRecord, losers: read
 
 /**
  * Updates the summary of an agent's facts: their number and those with the highest confidence. There is one per agent and branch,
- * rewritten only if its text changes (conformance S2-076). Returns its text, or null for an agent without facts.
+ * rewritten only if its text changes. Returns its text, or null for an agent without facts.
  */
 export function* refreshSummary(
   tx: Tx,

@@ -1,5 +1,5 @@
 // Consolidation across tasks: a fact found by several tasks counts as observed several times, and facts that become durable by that
-// reach the common branch. The others stay where they are, unchanged (conformance Q-10, S2-106).
+// reach the common branch. The others stay where they are, unchanged.
 
 import { counted } from '../core/counted.ts'
 import { ErrandError } from '../core/errors.ts'

@@ -1,5 +1,5 @@
 // The first level: observations of one session on one branch become facts. A first observation becomes a fact with confidence 0.7; a
-// further one raises the confidence. Each observation is consumed once, so a second run finds nothing (conformance S2-060…S2-072).
+// further one raises the confidence. Each observation is consumed once, so a second run finds nothing.
 import { boosted, firstConfidence } from '../entities/confidence.ts'
 import { inferCategory } from '../entities/fact-category.ts'
 import type { MemorableType, ObservationRecord } from '../entities/memory.ts'

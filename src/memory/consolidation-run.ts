@@ -1,5 +1,5 @@
 // One run of consolidation: collects counts and decisions and writes them to the history when it ends, the run before its decisions.
-// Every run is recorded, including one that found nothing to do (conformance S2-095).
+// Every run is recorded, including one that found nothing to do.
 import { z } from 'zod'
 import type { ConsolidationRecord, DecisionKind, DecisionRecord, ObservationRecord } from '../entities/memory.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'

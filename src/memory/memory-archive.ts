@@ -1,5 +1,5 @@
 // What agents leave to memory: a settled task is saved and archived, a task released at shutdown is saved. Memory is
-// optional and off the critical path: nothing it does, or fails to do, changes a task (conformance S1-067…S1-071).
+// optional and off the critical path: nothing it does, or fails to do, changes a task.
 
 import type { EngineHost } from '../actors/engine-host.ts'
 import { untilAborted } from '../core/signals.ts'

@@ -1,5 +1,5 @@
 // Merges the facts of a branch into a branch above it. Facts that exist there gain confidence, new ones are copied with a reference to
-// their origin, and contradictions are settled by policy. No fact is left out (conformance S2-021, S2-022, S2-105), and merged facts
+// their origin, and contradictions are settled by policy. No fact is left out, and merged facts
 // are not merged again.
 
 import { z } from 'zod'

@@ -183,7 +183,7 @@ export const historyQuerySchema = once(() =>
   }),
 )
 
-/** Lists runs of consolidation, including merges (conformance S2-100). @throws ErrandError NOT_FOUND, FORBIDDEN for a branch out of scope */
+/** Lists runs of consolidation, including merges. @throws ErrandError NOT_FOUND, FORBIDDEN for a branch out of scope */
 export function listHistory(
   host: MemoryHost,
   caller: Caller,

@@ -21,7 +21,7 @@ export const retrieveSchema = once(() =>
 )
 type RetrieveRequest = z.output<ReturnType<typeof retrieveSchema>>
 
-/** The shape that the agent loop reads, with `text` for readers of nodes (conformance C-29). */
+/** The shape that the agent loop reads, with `text` for readers of nodes. */
 export const chunkSchema = once(() =>
   z.object({
     id: z.string(),

@@ -599,7 +599,7 @@ export const namesHaveMeaning: Rule = (files) =>
 
 /** Files that use the terms of other systems, because they exchange data with them. */
 const usesForeignTerms =
-  /^src\/compat\/|^src\/(?:operations|memory|board)\/(?!steps\/)|^src\/entities\/status-filter\.ts$|\/(?:task-mapping|board-files)\.ts$/
+  /^src\/compat\/|^src\/operations\/(?!steps\/|drafts\/)|^src\/[a-z]+\/operations\/|^src\/entities\/status-filter\.ts$|\/(?:task-mapping|board-files)\.ts$/
 
 const canceledHasOneL: Rule = (files) =>
   files
@@ -619,6 +619,14 @@ const processStatusesAreVocabulary: Rule = (files) =>
         return `${file.path}:${lineOf(file, match.index)} says ${match[0]}; only vocabularies may`
       }),
     )
+
+/** An id of a requirement says nothing to a reader of src, who cannot look it up: the comment gives the reason instead. */
+const commentsCiteNoIds: Rule = (files) =>
+  files.flatMap((file) =>
+    Array.from(file.text.matchAll(/\bconformance\s+(?:[A-Z]\d?-)?\d[\w.]*/gi), (match) => {
+      return `${file.path}:${lineOf(file, match.index)} cites ${match[0]}; say the reason`
+    }),
+  )
 
 const noTodoComments: Rule = (files) =>
   files.flatMap((file) =>
@@ -665,6 +673,7 @@ export const rules = {
   'file and folder names are in kebab-case': namesAreKebabCase,
   'no file or folder has a meaningless name': namesHaveMeaning,
   'canceled is spelled with one l': canceledHasOneL,
+  'comments cite no ids of requirements': commentsCiteNoIds,
   'process and completion statuses occur in vocabularies only': processStatusesAreVocabulary,
   'a list of any length is not spread into the arguments of a call': listsAreNotArguments,
   'texts are cut at whole characters': cutsOfTexts,

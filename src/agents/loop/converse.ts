@@ -51,7 +51,7 @@ function isAnswer(step: TakenStep): boolean {
 
 /**
  * The messages for the next step: those that aborted the last one, then those that steer, each in order; follow-ups
- * only when the model would otherwise end (conformance S3-112).
+ * only when the model would otherwise end.
  */
 function nextInputs({ steps, unread }: Conversation): MessageRecord[] {
   const last = steps.at(-1)

@@ -97,7 +97,7 @@ const contextSchema = once(() =>
 const briefingSchema = once(() => z.object({ text: z.string() }))
 
 /**
- * The other agents of the team, its objectives and its facts so far (conformance S2-046). Empty for an agent alone on a
+ * The other agents of the team, its objectives and its facts so far. Empty for an agent alone on a
  * task. Rejects only at the end of the run.
  */
 async function teamBriefing(agentRun: AgentRun, place: TeamMembership, signal: AbortSignal): Promise<string> {
@@ -127,7 +127,7 @@ async function recall(agentRun: AgentRun, query: string, signal: AbortSignal): P
 
 /**
  * Calls a memory ability as the task itself. Memory is optional: undefined when the ability is missing, late, fails or
- * answers in another shape, and the task continues (conformance S1-070, S1-073). @throws the reason of the signal.
+ * answers in another shape, and the task continues. @throws the reason of the signal.
  */
 async function askMemory<T>(
   agentRun: AgentRun,

@@ -5,7 +5,6 @@ import { once } from '../../core/once.ts'
 import { clipped, storableText } from '../../core/storable-text.ts'
 import { sourceSchema } from '../../entities/source.ts'
 
-/** Conformance S1-072. */
 export const recallHeading = 'Here is relevant context from past tasks:'
 
 const howToRead =
@@ -25,7 +24,7 @@ const pieceSchema = once(() =>
 )
 type Piece = z.output<ReturnType<typeof pieceSchema>>
 
-/** Both shapes in which memories answer (conformance C-29). */
+/** Both shapes in which memories answer. */
 export const recalledSchema = once(() =>
   z.object({
     chunks: z.array(pieceSchema()).optional(),

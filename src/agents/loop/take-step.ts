@@ -130,7 +130,7 @@ function inputOf({ agentRun, options, conversation, inputs }: StepRequest, offer
 
 /**
  * The conversation as the model reads it: instructions, then for each step its inputs, its text and the results of its
- * calls. Results are in the order of the calls, whichever finished first (conformance S1-048). `inputs` are the
+ * calls. Results are in the order of the calls, whichever finished first. `inputs` are the
  * messages that the model has not seen yet.
  */
 function contextOf(

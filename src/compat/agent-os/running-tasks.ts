@@ -1,5 +1,5 @@
 // The running tasks of an engine, in the two collections of a task manager. They follow the engine's read model; no other state of a
-// task is held in memory (conformance S0-098).
+// task is held in memory.
 
 import type { Engine } from '../../engine/engine-api.ts'
 import type { RunningTask } from '../../entities/views.ts'

@@ -13,7 +13,7 @@ export type OutputListener = (output: TaskOutput) => unknown
 
 /**
  * Passes the whole output of a task to a listener. Returns a function that stops it. Each listener reads `task:stream` separately, so
- * each receives everything in one order (conformance S1-065).
+ * each receives everything in one order.
  */
 export function listenToOutput(bus: AgentBus, taskId: string, listener: OutputListener, report: Report): () => void {
   const id = requireText(taskId, 'the task id')

@@ -1,4 +1,4 @@
-// Day1's task, with its objectives and agents, and the mapping between its four statuses and the engine's (conformance 1.1). Times are
+// Day1's task, with its objectives and agents, and the mapping between its four statuses and the engine's. Times are
 // epoch milliseconds.
 import { type TaskStatus as CanonicalStatus, taskStatuses } from '../../entities/task.ts'
 import type { ActiveAgent, AgentSummary, TeamContext, TeamTask } from '../../memory/team/context.ts'

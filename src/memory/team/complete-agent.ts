@@ -1,5 +1,5 @@
-// Completes an agent's work: its observations become facts, duplicates are merged, and its branch is merged into the task's (conformance
-// C-58). One step, so that a crash leaves either all of it or nothing to be done.
+// Completes an agent's work: its observations become facts, duplicates are merged, and its branch is merged into the task's. One
+// step, so that a crash leaves either all of it or nothing to be done.
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { checkText } from '../../core/json.ts'

@@ -1,5 +1,5 @@
 // Completes a team's task: its facts are judged, durable ones are merged into the branch above, and the task is completed without a run.
-// One step, so that a crash leaves either all of it or nothing to be done (conformance S2-031…S2-037).
+// One step, so that a crash leaves either all of it or nothing to be done.
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { checkText, resultImage } from '../../core/json.ts'
@@ -34,7 +34,7 @@ export interface CompleteTaskRequest {
   archive?: boolean | undefined
   /** If agents are still active: refuse (the default), or complete their work first. */
   agents?: 'refuse' | 'complete' | undefined
-  /** True: refuses while an objective is not done. Default false: objectives and task are independent (conformance X-023). */
+  /** True: refuses while an objective is not done. Default false: objectives and task are independent. */
   requireObjectives?: boolean | undefined
   /** The owner and its claim; required for a claimed task. */
   by?: ClaimToken | undefined
@@ -55,7 +55,7 @@ export interface TaskCompleted {
 
 /**
  * Completes a task. A second call returns the first outcome and merges nothing. If the executor has completed the task already, only the
- * team is closed. A task without a team gets one (conformance X-022).
+ * team is closed. A task without a team gets one.
  *
  * @throws ErrandError NOT_FOUND; AGENTS_ACTIVE { agents }; OBJECTIVES_OPEN { objectives }; INVALID_TRANSITION, BLOCKED, NOT_OWNER,
  *   STALE_CLAIM if the task cannot be completed; FORBIDDEN for the caller's own task, and for tasks outside its subtree.

@@ -25,7 +25,7 @@ export interface Joined {
 }
 
 /**
- * Joins a team. A task without a team gets one (conformance X-022). An agent that has completed its work may return: it continues on its
+ * Joins a team. A task without a team gets one. An agent that has completed its work may return: it continues on its
  * branch, in another stint.
  *
  * @throws ErrandError NOT_FOUND for the task and for objectives; ALREADY_ACTIVE; INVALID_TRANSITION for a completed or canceled task.

@@ -1,5 +1,4 @@
-// Objectives of a team's task. Each change is one event of the task, with agent and time, so that the log needs no table of its own
-// (conformance S2-030).
+// Objectives of a team's task. Each change is one event of the task, with agent and time, so that the log needs no table of its own.
 import { z } from 'zod'
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'

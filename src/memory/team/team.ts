@@ -82,7 +82,7 @@ export function* addObjectives(
   }
 }
 
-/** Returns the team of a task; a task that was created without one gets it with its first agent (conformance X-022). */
+/** Returns the team of a task; a task that was created without one gets it with its first agent. */
 export function* ensureTeam(tx: Tx, task: TaskRecord, ctx: StepContext): Op<TeamRecord> {
   const found = yield* tx.team.get(task.id)
   if (found !== undefined) return found
@@ -139,7 +139,7 @@ export interface NewStint {
 }
 
 /**
- * An agent begins to work on a team's task, on a branch of its own; one that returns continues on its branch (conformance S2-014).
+ * An agent begins to work on a team's task, on a branch of its own; one that returns continues on its branch.
  * @throws ErrandError ALREADY_ACTIVE { taskId, agentId }
  */
 export function* beginStint(

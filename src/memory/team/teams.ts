@@ -1,4 +1,4 @@
-// Queries across team tasks: the list, counts by type of work, and the stints of an agent (conformance S2-007, S2-107).
+// Queries across team tasks: the list, counts by type of work, and the stints of an agent.
 import { z } from 'zod'
 import { type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import { stintStatuses } from '../../entities/team.ts'

@@ -7,7 +7,7 @@ import type { ChildSpec } from '../../entities/options.ts'
 import { doesNothing } from './idle-options.ts'
 import { agentOf, type KnownExecutors, mayBeAgent } from './known-executors.ts'
 
-/** The system prompt of an agent without instructions (conformance S0-008). */
+/** The system prompt of an agent without instructions. */
 export const defaultSystemPrompt = 'You are a helpful AI assistant.'
 
 /** A first message of the conversation, stored with the task. */

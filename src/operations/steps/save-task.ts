@@ -1,5 +1,5 @@
 // Saves a task from outside by its state: creates it, or moves it along the edges of the table to the saved state. It uses the same steps
-// as all verbs, so that no save bypasses the machine (conformance S0-094).
+// as all verbs, so that no save bypasses the machine.
 
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
@@ -74,7 +74,7 @@ function* makeTask(tx: Tx, request: SaveTaskRequest): Op<void> {
   yield* keepTime(tx, at, request)
 }
 
-/** Keeps the time of the change of the record, unless it is earlier than what had happened by then (conformance S0-007). */
+/** Keeps the time of the change of the record, unless it is earlier than what had happened by then. */
 function* keepTime(tx: Tx, earliest: number, request: SaveTaskRequest, version?: number): Op<void> {
   const { id, updatedAt } = request
   if (updatedAt === undefined || updatedAt < earliest) return

@@ -1,5 +1,5 @@
 // Sends a message to a task: appends it to the conversation, and in the same transaction answers a question, ends a wait, interrupts the
-// run or gives a failed task a new attempt (conformance C-33, S1-027…S1-031).
+// run or gives a failed task a new attempt.
 
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'

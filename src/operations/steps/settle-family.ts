@@ -184,7 +184,7 @@ function* endWaitEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, ctx: 
 }
 
 /**
- * Cancels a task and everything live below it, also below settled tasks (conformance C-42). Returns what ended. The task itself is one row;
+ * Cancels a task and everything live below it, also below settled tasks. Returns what ended. The task itself is one row;
  * its descendants are one set statement.
  */
 export function* cancelFamily(tx: Tx, task: TaskRecord, reason: string | null, ctx: StepContext): Op<Ended[]> {

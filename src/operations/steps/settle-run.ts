@@ -96,7 +96,7 @@ export function* failAttempt(
   return yield* transition(tx, failed, 'retry', request, { set })
 }
 
-/** People who read the conversation see its end there (conformance S0-079). */
+/** People who read the conversation see its end there. */
 function* announceFailure(tx: Tx, task: TaskRecord, error: StoredError, request: SettleRunRequest): Op<void> {
   const id = `${task.id.replace(/^task-/, 'msg-')}-failed-${request.run}`
   yield* announce(tx, task, id, `Task failed: ${error.message}`, request)

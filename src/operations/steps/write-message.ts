@@ -1,6 +1,6 @@
 // Writes one message of a conversation: its row, and the event, which does not contain the text. Also the announcements of calls for
 // people: a line when a call begins and one when it has ended, in the transaction that they report. They are marked, so that no model reads
-// them (conformance C-10).
+// them.
 import { type CallRecord, interruptedError } from '../../entities/call.ts'
 import type { Delivery } from '../../entities/message.ts'
 import type { NewCall, NewMessage, Op, Tx } from '../../ledger/ledger.ts'

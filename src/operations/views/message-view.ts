@@ -1,4 +1,4 @@
-// A message as the abilities return it (conformance S0-020, C-10).
+// A message as the abilities return it.
 import { z } from 'zod'
 import { once } from '../../core/once.ts'
 import { type MessageRecord, messageRoles } from '../../entities/message.ts'

@@ -1,4 +1,4 @@
-// Maps each error code to the HTTP status that it is answered with (conformance X-032).
+// Maps each error code to the HTTP status that it is answered with.
 import type { ErrorCode, HttpErrorCode } from '../../core/error-codes.ts'
 
 export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> = {

@@ -1,4 +1,4 @@
-// task:create and task:spawn: create a task, stored with the opening of its conversation before any work begins (conformance C-07).
+// task:create and task:spawn: create a task, stored with the opening of its conversation before any work begins.
 import { z } from 'zod'
 import { defineAbility } from '../../../bus/ability.ts'
 import type { AbilityContext } from '../../../bus/ability-context.ts'

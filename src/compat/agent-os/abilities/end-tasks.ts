@@ -43,7 +43,7 @@ export function taskKill(host: AbilityHost) {
 
 /**
  * Ends the task in the version that was read, so that `previousStatus` is the status right before. A task that had ended already stays
- * unchanged (conformance C-34).
+ * unchanged.
  */
 async function endTask(
   host: AbilityHost,

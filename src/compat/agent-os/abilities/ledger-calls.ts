@@ -9,7 +9,7 @@ import { type SaveCallRequest, saveCall } from '../../../operations/steps/save-c
 import { loadTask, requestedBy } from '../../../operations/steps/step-context.ts'
 import { taskIdSchema } from '../../../operations/task/task-input.ts'
 
-/** Parameters and details are JSON text (conformance S0-011…S0-017). */
+/** Parameters and details are JSON text. */
 const ledgerCallSchema = z.object({
   id: z.string(),
   taskId: z.string(),

@@ -1,4 +1,4 @@
-// task:send: sends a message to a task. An ended task accepts none, which the result reports (conformance C-33, S1-027…S1-031).
+// task:send: sends a message to a task. An ended task accepts none, which the result reports.
 import { z } from 'zod'
 import { defineAbility } from '../../../bus/ability.ts'
 import { ErrandError } from '../../../core/errors.ts'

@@ -1,5 +1,5 @@
 // Maps task statuses to those of processes (`pending` … `killed`) and of the ledger's completion status (`success`, `cancelled`,
-// `failed: why`), and back (conformance 1.1, C-04, C-05). The only table of this mapping.
+// `failed: why`), and back. The only table of this mapping.
 import { filterByStatus, type StatusWord } from '../../../entities/status-filter.ts'
 import { failureSuffix, openStatuses, type TaskRecord, type TaskStatus } from '../../../entities/task.ts'
 import type { TaskFilter } from '../../../ledger/ledger.ts'
@@ -54,7 +54,7 @@ export function completionStatusOf(task: Pick<TaskRecord, 'status' | 'statusReas
   }
 }
 
-/** Any other text is the reason of a failure (conformance S0-009). */
+/** Any other text is the reason of a failure. */
 export function parseCompletionStatus(text: string | null | undefined): SavedOutcome {
   switch (text) {
     case null:
@@ -73,7 +73,7 @@ export function parseCompletionStatus(text: string | null | undefined): SavedOut
   }
 }
 
-/** null and the text `null` match unsettled tasks, undefined all (conformance C-02), `failed` any failure. */
+/** null and the text `null` match unsettled tasks, undefined all, `failed` any failure. */
 export function filterByCompletion(text: string | null | undefined): StateFilter {
   if (text === undefined) return {}
   const completion = parseCompletionStatus(text === 'null' ? null : text)

@@ -1,5 +1,5 @@
 // The output of a task, as a process prints it: start, text, calls and their results, and exactly one end. Derived from the items of
-// `engine.stream`, so a late reader receives it from the beginning (conformance S1-012…S1-021).
+// `engine.stream`, so a late reader receives it from the beginning.
 import { z } from 'zod'
 import type { StreamItem } from '../../../entities/views.ts'
 

@@ -1,5 +1,5 @@
 // The views of a task: as an item of a list, in full, and as the record of the ledger abilities. Each has the process status and the
-// canonical status, so that nothing is lost in translation (conformance C-08).
+// canonical status, so that nothing is lost in translation.
 import { z } from 'zod'
 import { chatOf } from '../../../entities/chat-message.ts'
 import { conversationOf } from '../../../entities/conversation.ts'

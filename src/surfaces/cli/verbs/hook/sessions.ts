@@ -48,7 +48,7 @@ interface Session {
 async function contextFor(access: BoardAccess, names: readonly string[], session: Session): Promise<string> {
   if (names.length === 0) return boardContext(access, session.agent)
   const id = await findNamed(access, names)
-  // The task of another program (conformance S2-049).
+  // The task of another program.
   return id === undefined ? '' : taskContext(access, id, session)
 }
 
@@ -67,7 +67,7 @@ function howToObserve(taskId: string, { sessionId, agent }: Session): string {
   return `\n\nTo record what you find out for the team: ${command} (or --type decision, discovery). It is consolidated into facts when this session ends.`
 }
 
-/** The context of the team of the task or of the nearest task above it; undefined without a team (conformance S2-047). */
+/** The context of the team of the task or of the nearest task above it; undefined without a team. */
 async function teamContext({ engine }: BoardAccess, id: string): Promise<{ taskId: string; text: string } | undefined> {
   for (let taskId: string | null | undefined = id; taskId != null; taskId = (await engine.get(taskId))?.parentId) {
     const { task } = await contextOf(engine, taskId)
@@ -137,7 +137,7 @@ async function note(access: BoardAccess, names: readonly string[], text: string)
   await engine.bus.call('task:note', { taskId: task.taskId, text }, cliCaller)
 }
 
-/** Consolidates every branch with new observations of the session (conformance S2-059). */
+/** Consolidates every branch with new observations of the session. */
 async function consolidate({ engine }: BoardAccess, { session_id: sessionId }: HookInput): Promise<void> {
   if (sessionId === undefined) return
   await engine.bus.call('mem:consolidate', { level: 'session', sessionId }, cliCaller)
