@@ -3,6 +3,7 @@
 // the journal.
 
 import { z } from 'zod'
+import { systemClock } from '../../core/clock.ts'
 import { ErrandError, Failure } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { toImage } from '../../core/json-image.ts'
@@ -10,6 +11,7 @@ import { kindOf } from '../../core/kind-of.ts'
 import { parse } from '../../core/parse.ts'
 import { sha256 } from '../../core/sha256.ts'
 import type { CallContext, Run } from '../../entities/executor.ts'
+import { retryAfter } from '../models/provider-error.ts'
 import { anyOf, type CallSettings, type FailedOutcome, journaled, type Outcome } from './journaled.ts'
 import { brokenStream, condensed, StepRelay, type StreamPart, streamOf } from './step-relay.ts'
 
@@ -157,7 +159,8 @@ async function takeStep<T>(
         return await perform(context)
       } catch (error) {
         const retry = isRetryable(error) && abortSignal?.aborted !== true
-        return { ok: false, error, retry, retryAfterMs: retryAfterOf(error) }
+        const headers = (error as { responseHeaders?: unknown } | undefined)?.responseHeaders
+        return { ok: false, error, retry, retryAfterMs: retryAfter(headers, systemClock) }
       }
     },
   })
@@ -234,12 +237,4 @@ function lateStep(): Failure {
 /** The AI SDK's errors say whether a retry may help. */
 function isRetryable(error: unknown): boolean {
   return !ErrandError.isInstance(error) && (error as { isRetryable?: unknown } | undefined)?.isRetryable !== false
-}
-
-/** The delay that the provider requests, in milliseconds; undefined when it is missing or no number. */
-function retryAfterOf(error: unknown): number | undefined {
-  const headers = (error as { responseHeaders?: Record<string, string> } | undefined)?.responseHeaders
-  const milliseconds = Number.parseFloat(headers?.['retry-after-ms'] ?? '')
-  const delayMs = Number.isNaN(milliseconds) ? 1000 * Number.parseFloat(headers?.['retry-after'] ?? '') : milliseconds
-  return delayMs >= 0 ? delayMs : undefined
 }

@@ -86,7 +86,8 @@ function causesOf(cause: unknown, depth = 0): string {
  * The delay that the provider requests, in milliseconds: `retry-after-ms`, else `retry-after` in seconds or as a date,
  * at most `maxRetryAfterMs`. Undefined without either.
  */
-export function retryAfter(headers: Record<string, string>, clock: Clock): number | undefined {
+export function retryAfter(given: unknown, clock: Clock): number | undefined {
+  const headers = lowerCased(given)
   const inMs = number(headers['retry-after-ms'])
   const inSeconds = number(headers['retry-after'])
   const delay = inMs ?? (inSeconds === undefined ? untilDate(headers, clock) : inSeconds * 1000)

@@ -256,24 +256,31 @@ describe('a failure of the provider of a durable model', () => {
     expect(strict.doStreamCalls).toHaveLength(1)
   })
 
-  it('a failure of the provider of a durable model waits for the retry-after of the provider before it retries a durable step', async () => {
-    const clock = new SimulatedClock()
-    const model = failingModel([tooMany('Later', { 'retry-after': '7' })])
-    const work = runOnce(
-      (run) =>
-        durable(run, model, { retry: { maxAttempts: 2, backoffMs: 1 } })
-          .doGenerate(question)
-          .then(({ content }) => content) as Promise<unknown>,
-      { clock },
-    )
-    while (model.doGenerateCalls.length === 0) await turns(1)
-    await turns()
-    clock.advance(6_999)
-    await turns()
-    expect(model.doGenerateCalls).toHaveLength(1)
-    clock.advance(1)
-    expect((await work).result).toEqual(textOf('At last.'))
-  })
+  it.each<Record<string, string>>([
+    { 'retry-after': '7' },
+    { 'Retry-After-Ms': '7000' },
+    { 'retry-after': 'Sun, 29 Nov 2026 10:00:07 GMT', date: 'Sun, 29 Nov 2026 10:00:00 GMT' },
+  ])(
+    'a failure of the provider of a durable model waits for the retry-after of the provider before it retries a durable step: %o',
+    async (headers) => {
+      const clock = new SimulatedClock()
+      const model = failingModel([tooMany('Later', headers)])
+      const work = runOnce(
+        (run) =>
+          durable(run, model, { retry: { maxAttempts: 2, backoffMs: 1 } })
+            .doGenerate(question)
+            .then(({ content }) => content) as Promise<unknown>,
+        { clock },
+      )
+      while (model.doGenerateCalls.length === 0) await turns(1)
+      await turns()
+      clock.advance(6_999)
+      await turns()
+      expect(model.doGenerateCalls).toHaveLength(1)
+      clock.advance(1)
+      expect((await work).result).toEqual(textOf('At last.'))
+    },
+  )
 
   it('a failure of the provider of a durable model counts a step that finished with an error as failed: this attempt gets it, a new one calls again', async () => {
     let asked = 0
