@@ -39,7 +39,7 @@ const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
   // With what several verbs of the command line need.
   [
     'terminal',
-    /\/src\/surfaces\/(?:terminal\/|cli\/(?:open-ledger|board-target|owner-flags|each-ref|read-input|stream-position|task-context|hook-call|end-commands)\.ts$)/,
+    /\/src\/surfaces\/(?:terminal\/|cli\/(?:open-ledger|board-target|owner-flags|each-task|read-input|stream-position|task-context|hook-call|end-commands)\.ts$)/,
   ],
   // With yaml, and what the verbs need that work on tasks.
   ['plans', /\/src\/(?:plans\/|agents\/models\/script|surfaces\/cli\/(?:working-options|model-|run-summary))/],
@@ -120,7 +120,7 @@ export async function bundleCode(folder: string): Promise<OutputChunk[]> {
 /** What the main entry declares, and what the entries for ledgers and servers add to it. */
 const typeGroups = [
   { name: 'engine.d', test: /\/src\/index\.d\.ts$/, priority: 2 },
-  { name: 'more.d', test: /\/src\/(?:ledger|web|models|memory)\/.*\.d\.ts$/, priority: 1 },
+  { name: 'more.d', test: /\/src\/(?:ledger|surfaces\/web|agents\/models|memory)\/.*\.d\.ts$/, priority: 1 },
 ]
 
 /** Where the interface stands to which abilities add their types. No module of a bundle has this name; programs add under the other. */

@@ -158,7 +158,7 @@ export class Feed implements LedgerObserver {
    */
   async read<R>(query: (tx: Reads) => Op<R>, doing: string): Promise<R | undefined> {
     for (let pauseMs = 0; !this.stopped; pauseMs = Math.min(maxPauseMs, Math.max(firstPauseMs, pauseMs * 2))) {
-      if (pauseMs > 0) await this.#rest(pauseMs)
+      if (pauseMs > 0) await this.#pause(pauseMs)
       if (this.stopped) return undefined
       try {
         return await this.#ledger.read(query)
@@ -204,7 +204,7 @@ export class Feed implements LedgerObserver {
     }
   }
 
-  #rest(ms: number): Promise<void> {
+  #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.#clock.setTimeout(() => wake(), ms)
       const wake = (): void => {

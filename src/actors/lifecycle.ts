@@ -1,7 +1,7 @@
 // The life of an engine: it opens, works, drains and closes; or its ledger fails. Connects feed, actors, supervisor and
 // subscribers; steps and reads pass through here, so that nothing outlives `close`.
 
-import { currentReader } from '../bus/reader.ts'
+import { currentReader } from '../bus/read-principal.ts'
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import { placeOfProcess } from '../core/process-place.ts'

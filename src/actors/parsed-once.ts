@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { toJson } from '../core/json.ts'
 import { fromImage, toImage } from '../core/json-image.ts'
 import { isRedactFailure } from '../core/redact.ts'
-import { rest } from '../core/signals.ts'
+import { sleep } from '../core/signals.ts'
 import { recordValue } from '../operations/steps/journal.ts'
 import { isRunOver, type RunCore } from './run-core.ts'
 
@@ -70,7 +70,7 @@ async function record(core: RunCore, entry: Parameters<typeof recordValue>[0], v
       if (core.ended) throw core.ended
       if (isRunOver(error) || isRedactFailure(error) || host.stopped.aborted) throw error
       host.report(error, { ...ref, doing: 'record what a schema returned' })
-      await rest(host.clock, restMs, core.signal)
+      await sleep(host.clock, restMs, core.signal)
     }
   }
 }

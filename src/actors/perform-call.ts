@@ -2,7 +2,7 @@
 
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
-import { rest } from '../core/signals.ts'
+import { sleep } from '../core/signals.ts'
 import { readableError, retryAfterOf, toStoredError } from '../core/stored-error.ts'
 import type { CallContext, CallOptions, Parsed } from '../entities/executor.ts'
 import { resolveRetry, retryDelay } from '../machines/family.ts'
@@ -42,7 +42,7 @@ export async function performCall(
       const delay = retryDelay(policy, { attempt, code, final, retryAfterMs: retryAfterOf(error) }, call.chance())
       const { signal } = call.context
       if (delay === undefined || signal.aborted) throw error
-      await rest(call.clock, delay, signal)
+      await sleep(call.clock, delay, signal)
       if (signal.aborted) throw error
     }
   }

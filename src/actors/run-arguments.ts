@@ -5,9 +5,9 @@ import { durationForms, maxDurationMs } from '../core/duration.ts'
 import { durationSchema } from '../core/duration-schema.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
 import { checkText } from '../core/json.ts'
-import { kindOf } from '../core/kind-of.ts'
 import { parse, requireText, type Schema } from '../core/parse.ts'
 import { startOf } from '../core/storable-text.ts'
+import { typeName } from '../core/type-name.ts'
 import type { CallOptions, Parsed } from '../entities/executor.ts'
 import { messageRoles } from '../entities/message.ts'
 import { callOptionsSchema } from '../entities/options.ts'
@@ -35,7 +35,7 @@ export function callArguments(name: unknown, rest: readonly unknown[]) {
   if (typeof fn !== 'function') {
     throw new ErrandError(
       'INVALID_INPUT',
-      `run.call("${String(name)}") expects a function to call, got ${kindOf(fn)}. Its arguments are (name, fn, options?) or (name, params, fn, options?).`,
+      `run.call("${String(name)}") expects a function to call, got ${typeName(fn)}. Its arguments are (name, fn, options?) or (name, params, fn, options?).`,
       { name },
     )
   }
@@ -51,7 +51,7 @@ export function awaitedIds(tasks: unknown): string[] {
   return (Array.isArray(tasks) ? (tasks as unknown[]) : [tasks]).map((each) => {
     const id = typeof each === 'string' ? each : (each as { id?: unknown } | null | undefined)?.id
     if (typeof id === 'string') return checkText(id, 'the task id')
-    throw new ErrandError('INVALID_INPUT', `run.wait expects tasks or task ids, got ${kindOf(each)}.`, {})
+    throw new ErrandError('INVALID_INPUT', `run.wait expects tasks or task ids, got ${typeName(each)}.`, {})
   })
 }
 
@@ -60,7 +60,7 @@ export function checkMessage(role: unknown, content: unknown): void {
     const nearest = typeof role === 'string' ? nearestName(role, messageRoles) : undefined
     throw new ErrandError(
       'INVALID_INPUT',
-      `Unknown message role ${JSON.stringify(role) ?? kindOf(role)}.${nearest ? ` Did you mean "${nearest}"?` : ''} The roles are: ${messageRoles.join(', ')}.`,
+      `Unknown message role ${JSON.stringify(role) ?? typeName(role)}.${nearest ? ` Did you mean "${nearest}"?` : ''} The roles are: ${messageRoles.join(', ')}.`,
       { role, nearest, known: [...messageRoles] },
     )
   }
@@ -69,7 +69,7 @@ export function checkMessage(role: unknown, content: unknown): void {
   if (typeof tokens === 'function' || typeof texts === 'function') return
   throw new ErrandError(
     'INVALID_INPUT',
-    `The content of a message must be a string or an iterable of tokens, got ${kindOf(content)}.`,
+    `The content of a message must be a string or an iterable of tokens, got ${typeName(content)}.`,
     {},
   )
 }
@@ -80,7 +80,7 @@ export function requireDuration(ms: unknown): number {
   if (parsed.success) return parsed.data
   throw new ErrandError(
     'INVALID_INPUT',
-    `run.sleep expects milliseconds, from 0 to ${maxDurationMs}, or a duration like ${durationForms}, got ${typeof ms === 'number' ? ms : typeof ms === 'string' ? JSON.stringify(startOf(ms, 60)) : kindOf(ms)}.`,
+    `run.sleep expects milliseconds, from 0 to ${maxDurationMs}, or a duration like ${durationForms}, got ${typeof ms === 'number' ? ms : typeof ms === 'string' ? JSON.stringify(startOf(ms, 60)) : typeName(ms)}.`,
     { ms },
   )
 }
@@ -89,7 +89,7 @@ export function checkFraction(fraction: unknown): void {
   if (typeof fraction === 'number' && fraction >= 0 && fraction <= 1) return
   throw new ErrandError(
     'INVALID_INPUT',
-    `run.progress expects a fraction between 0 and 1, got ${typeof fraction === 'number' ? fraction : kindOf(fraction)}.`,
+    `run.progress expects a fraction between 0 and 1, got ${typeof fraction === 'number' ? fraction : typeName(fraction)}.`,
     { fraction },
   )
 }

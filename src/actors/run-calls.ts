@@ -4,7 +4,7 @@
 import type { StoredError } from '../core/errors.ts'
 import { faithfulImage, fromJson, recordedImage, toJson } from '../core/json.ts'
 import { isRedactFailure } from '../core/redact.ts'
-import { rest } from '../core/signals.ts'
+import { sleep } from '../core/signals.ts'
 import { clipped, startOf, storableText } from '../core/storable-text.ts'
 import { messageOf, toStoredError } from '../core/stored-error.ts'
 import { inputToRead } from '../core/visible-json.ts'
@@ -253,7 +253,7 @@ export class RunCalls {
       } catch (error) {
         if (host.stopped.aborted || isRunOver(error) || isRedactFailure(error)) throw error
         host.report(error, { ...ref, doing: 'finish call' })
-        await rest(host.clock, restMs, host.stopped)
+        await sleep(host.clock, restMs, host.stopped)
       }
     }
   }

@@ -2,10 +2,10 @@
 // ended.
 
 import type { Caller } from '../bus/caller.ts'
-import { defined } from '../core/defined.ts'
 import { ErrandError } from '../core/errors.ts'
 import { checkText } from '../core/json.ts'
-import { rest } from '../core/signals.ts'
+import { omitUndefined } from '../core/omit-undefined.ts'
+import { sleep } from '../core/signals.ts'
 import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
 import { type AnyExecutor, isExecutor } from '../entities/executor.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -94,7 +94,7 @@ export class RunCore {
   get caller(): Caller {
     const { owner, policy } = this.task
     // The bus refuses a caller with an empty key.
-    return defined({ surface: 'run', ...this.ref, owner: owner ?? undefined, abilities: policy.abilities })
+    return omitUndefined({ surface: 'run', ...this.ref, owner: owner ?? undefined, abilities: policy.abilities })
   }
 
   /** Aborts when the run ends, with the reason. */
@@ -175,7 +175,7 @@ export class RunCore {
       } catch (error) {
         if (!isUnavailable(error)) throw error
         host.report(error, { ...this.ref, doing: 'read the journal' })
-        await rest(host.clock, restMs, this.signal)
+        await sleep(host.clock, restMs, this.signal)
       }
     }
   }

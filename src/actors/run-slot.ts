@@ -4,7 +4,7 @@
 
 import { ErrandError } from '../core/errors.ts'
 import { isRedactFailure } from '../core/redact.ts'
-import { rest, untilAborted } from '../core/signals.ts'
+import { sleep, untilAborted } from '../core/signals.ts'
 import { retryAfterOf, toStoredError } from '../core/stored-error.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { EventType } from '../entities/event.ts'
@@ -219,7 +219,7 @@ export class RunSlot {
         if (stopped.aborted) return undefined
         report(error, { ...this.ref, doing })
         refused(error)
-        await rest(clock, restMs, stopped)
+        await sleep(clock, restMs, stopped)
       }
     }
     return undefined

@@ -22,7 +22,7 @@ import { introspectionAbilities } from './introspection.ts'
 import { type JsonAbilityMeta, type JsonHandler, jsonAbility } from './json-ability.ts'
 import type { AbilitySchema } from './json-schema.ts'
 import { Listeners } from './listeners.ts'
-import { readFor } from './reader.ts'
+import { readFor } from './read-principal.ts'
 import { type ToolTable, toolTable } from './tool-names.ts'
 
 /** Options of an invocation. The run and the journaled call are passed to the handler in its context. */

@@ -1,7 +1,7 @@
 // The caller of an ability, and its rights. It is set by the engine or the surface that received the call, never by the arguments of
 // the call, because the bus authorizes by it.
 import { z } from 'zod'
-import { defined } from '../core/defined.ts'
+import { omitUndefined } from '../core/omit-undefined.ts'
 import { once } from '../core/once.ts'
 import { abilityListSchema } from '../entities/ability-pattern.ts'
 import { type CreationBounds, creationBoundsSchema, modelBounds } from '../entities/creation-bounds.ts'
@@ -77,7 +77,7 @@ export function mayAnswerForPeople(caller: Caller): boolean {
 
 /** The part of a caller that answers and events record. */
 export function recordedCaller({ surface, owner, taskId }: Caller): Requester {
-  return defined({ surface, owner, taskId })
+  return omitUndefined({ surface, owner, taskId })
 }
 
 /**

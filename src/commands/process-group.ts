@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { placeOfProcess } from '../core/process-place.ts'
-import { rest } from '../core/signals.ts'
+import { sleep } from '../core/signals.ts'
 import { type CommandTrace, type Found, ProcessSearch } from './process-search.ts'
 import { type ProcessEntry, type ProcessTable, systemProcessTable } from './process-table.ts'
 
@@ -167,7 +167,7 @@ async function end(
       if (!patient && waitedMs >= graceMs + killWaitMs) throw stillRunning(trace, members)
     }
     pauseMs = nextPause(waitedMs, pauseMs, graceMs, found === undefined)
-    await rest(clock, pauseMs)
+    await sleep(clock, pauseMs)
   }
 }
 

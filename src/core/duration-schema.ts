@@ -2,8 +2,8 @@
 
 import { z } from 'zod'
 import { type Duration, durationForms, durationPattern, maxDurationMs, parseDuration } from './duration.ts'
-import { kindOf } from './kind-of.ts'
 import { startOf } from './storable-text.ts'
+import { typeName } from './type-name.ts'
 
 interface Bounds {
   min?: number
@@ -39,7 +39,7 @@ export function durationSchema(bounds: Bounds = {}): z.ZodType<number, Duration>
 
 function noDuration(given: unknown): string {
   const got =
-    typeof given === 'string' ? JSON.stringify(startOf(given, 60)) : typeof given === 'number' ? given : kindOf(given)
+    typeof given === 'string' ? JSON.stringify(startOf(given, 60)) : typeof given === 'number' ? given : typeName(given)
   return `expected milliseconds or a duration like ${durationForms}, got ${got}`
 }
 

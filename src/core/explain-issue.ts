@@ -3,8 +3,8 @@
 import type { z } from 'zod'
 import { didYouMean } from './did-you-mean.ts'
 import { nearestName } from './errors.ts'
-import { kindOf } from './kind-of.ts'
 import { startOf } from './storable-text.ts'
+import { typeName } from './type-name.ts'
 
 /** Values that a message lists; of more it says how many there are. */
 const maxListed = 50
@@ -63,7 +63,7 @@ function notOfType(expected: string, given: unknown): string {
   const got =
     given === null || Number.isNaN(given) || given === Number.POSITIVE_INFINITY
       ? String(given)
-      : withArticle(kindOf(given))
+      : withArticle(typeName(given))
   return `expected ${withArticle(expected)}, ${given === undefined ? 'but it is missing' : `got ${got}`}`
 }
 

@@ -6,8 +6,8 @@ import { type Clock, systemClock } from './clock.ts'
 import { ErrandError, nearestName } from './errors.ts'
 import { explainIssue, innermostIssue } from './explain-issue.ts'
 import { checkText, lossIn } from './json.ts'
-import { kindOf } from './kind-of.ts'
 import { storableText } from './storable-text.ts'
+import { typeName } from './type-name.ts'
 import { unfitPart } from './zod-schema.ts'
 
 /** A schema, or a function that makes it when it is first used: a hundred schemas take longer to make than to load. */
@@ -226,7 +226,7 @@ function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
  */
 export function requireText(value: unknown, what: string): string {
   if (typeof value === 'string') return checkText(value, what)
-  throw new ErrandError('INVALID_INPUT', `Expected ${what} to be a string, got ${kindOf(value)}.`, { what })
+  throw new ErrandError('INVALID_INPUT', `Expected ${what} to be a string, got ${typeName(value)}.`, { what })
 }
 
 /**
@@ -258,7 +258,7 @@ export function anyJsonObject(): ReturnType<typeof anyObject> {
 /** @throws ErrandError INVALID_INPUT for a value that is not a function. */
 export function requireFunction<F>(value: F, what: string): F {
   if (typeof value === 'function') return value
-  throw new ErrandError('INVALID_INPUT', `Expected ${what} to be a function, got ${kindOf(value)}.`, { what })
+  throw new ErrandError('INVALID_INPUT', `Expected ${what} to be a function, got ${typeName(value)}.`, { what })
 }
 
 /** A schema for a function; `shape` describes it in the error message: `(error)`. */

@@ -1,6 +1,6 @@
 // Distinguishes schemas of zod 4 from those of other versions and libraries, which look like them and would be taken for something else.
 import { z } from 'zod'
-import { kindOf } from './kind-of.ts'
+import { typeName } from './type-name.ts'
 
 /** What a schema that is not one of zod 4 is, for messages; undefined for any other value. */
 export function foreignSchema(value: unknown): string | undefined {
@@ -17,7 +17,7 @@ export function foreignSchema(value: unknown): string | undefined {
 export const zodFour = "a schema of zod 4 (`import { z } from 'zod'`, version 4)"
 
 export const zodSchema = z.custom<z.ZodType>((value) => value instanceof z.ZodType, {
-  error: ({ input }) => `expected ${zodFour}, got ${foreignSchema(input) ?? kindOf(input)}`,
+  error: ({ input }) => `expected ${zodFour}, got ${foreignSchema(input) ?? typeName(input)}`,
 })
 
 /** What to write for a type of which JSON has no values. */

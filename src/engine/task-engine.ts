@@ -12,9 +12,9 @@ import type { Bus } from '../bus/bus.ts'
 import { type Caller, libraryCaller } from '../bus/caller.ts'
 import { ErrandError, TaskCanceledError, TaskFailedError } from '../core/errors.ts'
 import { checkText, resultImage } from '../core/json.ts'
-import { kindOf } from '../core/kind-of.ts'
 import { parse, requireFunction, requireSpokenText, requireText } from '../core/parse.ts'
 import { restoredCause } from '../core/restored-error.ts'
+import { typeName } from '../core/type-name.ts'
 import { toCall } from '../entities/call.ts'
 import { offerTime } from '../entities/engine-time.ts'
 import type { TaskEvent } from '../entities/event.ts'
@@ -66,12 +66,13 @@ import { findTask } from '../operations/steps/find-task.ts'
 import { loadSharedLimits, setSharedLimits } from '../operations/steps/limits.ts'
 import { guardChange, guardDeletion } from '../operations/steps/right-to-answer.ts'
 import { requestedBy, requireTask, type StepContext } from '../operations/steps/step-context.ts'
-import * as verbs from '../operations/steps/verbs.ts'
+import * as verbs from '../operations/steps/task-lifecycle.ts'
 import { taskAnswer } from '../operations/task/answer.ts'
 import { taskBlock } from '../operations/task/block.ts'
 import { taskCancel } from '../operations/task/cancel.ts'
 import { claimTask } from '../operations/task/claim.ts'
 import { createTasks } from '../operations/task/create-tasks.ts'
+import { applyTo, type ChangeContext, type Changing, type Subject } from '../operations/task/define-change.ts'
 import { taskFail } from '../operations/task/fail.ts'
 import { readGraph } from '../operations/task/graph.ts'
 import { taskHeartbeat } from '../operations/task/heartbeat.ts'
@@ -82,7 +83,6 @@ import { taskRetry } from '../operations/task/retry.ts'
 import { taskSend } from '../operations/task/send.ts'
 import { taskStart } from '../operations/task/start.ts'
 import { readTasks, startHeldTasks } from '../operations/task/start-held.ts'
-import { applyTo, type ChangeContext, type Changing, type Subject } from '../operations/task/task-change.ts'
 import { taskUnblock } from '../operations/task/unblock.ts'
 import { updateStep } from '../operations/task/update.ts'
 import { taskWhy } from '../operations/task/why.ts'
@@ -516,7 +516,7 @@ function* readOf<R>(tx: Reads, id: string, query: (tx: Reads, id: string) => Op<
 function idOf(ref: TaskRef): string {
   const id = typeof ref === 'string' ? ref : ref?.id
   if (typeof id === 'string') return checkText(id, 'the task id')
-  const given = kindOf(ref) === 'object' ? `an object whose id is ${kindOf(id)}` : kindOf(ref)
+  const given = typeName(ref) === 'object' ? `an object whose id is ${typeName(id)}` : typeName(ref)
   throw new ErrandError('INVALID_INPUT', `Expected a task or its id, got ${given}.`, {})
 }
 

@@ -1,6 +1,6 @@
 // The port: the engine's only access to storage. An implementation decides where the rows are; only `ledger/` contains SQL. A step judges
 // rows that it reads inside its own transaction, and steps that arrive together share one commit.
-import type { Reader } from '../bus/reader.ts'
+import type { Reader } from '../bus/read-principal.ts'
 import type { BoardEntry, BoardFields, BoardRecord, MailRecord, MirroredText } from '../entities/board.ts'
 import type { CallKind, CallRecord } from '../entities/call.ts'
 import type { DependencyRecord } from '../entities/dependency.ts'

@@ -1,7 +1,7 @@
 // Queries of memory: facts, branches, observations, history. Latest first, in pages.
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
-import { defined } from '../core/defined.ts'
+import { omitUndefined } from '../core/omit-undefined.ts'
 import { once } from '../core/once.ts'
 import { categoryNamed } from '../entities/confidence.ts'
 import {
@@ -82,7 +82,7 @@ export function listFacts(
   return host.read(function* (tx): Op<Next & { facts: FactView[] }> {
     const { name } = yield* resolveBranch(tx, caller, { branch }, 'read')
     const lineage = inherited ? (yield* tx.branch.lineage(name)).map((each) => each.name) : [name]
-    const about = defined({ ...rest, category: category && categoryNamed(category) })
+    const about = omitUndefined({ ...rest, category: category && categoryNamed(category) })
     const found: FactRecord[] = []
     // Copies that are left out may empty a page of the ledger.
     for (let last = before; found.length <= limit; ) {
@@ -137,7 +137,7 @@ export function listBranches(
   { limit, after = 0, counts, ...filter }: z.output<ReturnType<typeof branchQuerySchema>>,
 ): Promise<Next & { branches: ListedBranch[] }> {
   return host.read(function* (tx): Op<Next & { branches: ListedBranch[] }> {
-    const { rows, next } = pageOf(yield* tx.branch.list(defined(filter), limit + 1, after), limit)
+    const { rows, next } = pageOf(yield* tx.branch.list(omitUndefined(filter), limit + 1, after), limit)
     const facts = counts ? yield* tx.fact.countActive(rows.map(({ name }) => name)) : undefined
     const branches = rows.map((branch) => ({
       ...branchView(branch),
@@ -166,7 +166,7 @@ export function listObservations(
 ): Promise<Next & { observations: ObservationView[] }> {
   return host.read(function* (tx): Op<Next & { observations: ObservationView[] }> {
     const branch = yield* branchShown(tx, caller, query.branch)
-    const found = yield* tx.observation.list(defined({ ...query, branch }), limit + 1, before)
+    const found = yield* tx.observation.list(omitUndefined({ ...query, branch }), limit + 1, before)
     const { rows, next } = pageOf(found, limit)
     return { observations: rows.map(observationView), next }
   })
@@ -191,7 +191,7 @@ export function listHistory(
 ): Promise<Next & { history: HistoryView[] }> {
   return host.read(function* (tx): Op<Next & { history: HistoryView[] }> {
     const branch = yield* branchShown(tx, caller, query.branch)
-    const found = yield* tx.consolidation.list(defined({ ...query, branch }), limit + 1, before)
+    const found = yield* tx.consolidation.list(omitUndefined({ ...query, branch }), limit + 1, before)
     const { rows, next } = pageOf(found, limit)
     return { history: rows.map(historyView), next }
   })

@@ -1,9 +1,9 @@
 // The `ask` executor: a task that is one question to a person, so that a plan can stop for an approval without any
 // code. With a default it can answer itself after a time-out, for unattended runs.
 import { z } from 'zod'
-import { defined } from '../core/defined.ts'
 import type { Duration } from '../core/duration.ts'
 import { durationSchema } from '../core/duration-schema.ts'
+import { omitUndefined } from '../core/omit-undefined.ts'
 import { once } from '../core/once.ts'
 import type { AskOptions, Executor } from '../entities/executor.ts'
 import { ownExecutor } from '../entities/executor.ts'
@@ -63,5 +63,5 @@ export const ask = createAsk()
 function askOptions(input: AskInput, defaultAfterMs: Duration | undefined): AskOptions {
   const hasDefault = input.default !== undefined
   const timeoutMs = input.timeoutMs ?? (hasDefault ? defaultAfterMs : undefined)
-  return defined({ default: input.default, timeoutMs, for: input.for })
+  return omitUndefined({ default: input.default, timeoutMs, for: input.for })
 }

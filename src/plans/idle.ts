@@ -4,7 +4,7 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { Notifier } from '../core/notifier.ts'
-import { rest } from '../core/signals.ts'
+import { sleep } from '../core/signals.ts'
 import type { Engine, Why } from '../engine/engine-api.ts'
 import { isQueuedTask, isSettled, type Task } from '../entities/task.ts'
 
@@ -129,7 +129,7 @@ export async function waitUntilIdle(options: IdleOptions): Promise<void> {
       if (quiet && !bell.isNotified) return
       const restMs = Math.min((clock.now() - begunAt) * restPerLook, maxRestMs)
       await bell.wait(signal)
-      await rest(clock, restMs, signal)
+      await sleep(clock, restMs, signal)
     }
   } finally {
     watching.unsubscribe()

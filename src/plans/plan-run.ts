@@ -3,10 +3,10 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Clock } from '../core/clock.ts'
-import { defined } from '../core/defined.ts'
 import type { Duration } from '../core/duration.ts'
 import { briefError, ErrandError, type StoredError, TaskCanceledError, TaskFailedError } from '../core/errors.ts'
 import { Notifier } from '../core/notifier.ts'
+import { omitUndefined } from '../core/omit-undefined.ts'
 import { parse } from '../core/parse.ts'
 import { restoredCause } from '../core/restored-error.ts'
 import type { Engine } from '../engine/engine-api.ts'
@@ -71,7 +71,7 @@ async function openPlan(source: unknown, folder: string, executors: PlanHost['ex
     throw new ErrandError('INVALID_PLAN', message, { key })
   }
   for (const task of plan.byPath.values()) {
-    if (isGoal(task) && plan.model !== undefined) task.spec = { model: plan.model, ...defined(task.spec) }
+    if (isGoal(task) && plan.model !== undefined) task.spec = { model: plan.model, ...omitUndefined(task.spec) }
   }
   return plan
 }

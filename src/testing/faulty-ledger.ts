@@ -1,5 +1,5 @@
 // A ledger that fails on request: the crash points of every step, reached through the port and not through hooks in the engine.
-import type { Reader } from '../bus/reader.ts'
+import type { Reader } from '../bus/read-principal.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { Ledger, LedgerObserver, Life, Op, Reads, Step } from '../ledger/ledger.ts'
 

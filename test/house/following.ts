@@ -21,7 +21,7 @@ export const feedHasOneFollower = (files: SourceFile[]): string[] =>
   ])
 
 /** Words for waits that other work is done in: a turn, a pause, an event, a step, which is committed in a turn of its own. */
-const givesWay = /\b(?:nextTurn|rest|moved|setTimeout|step)\(|\bnew Promise\b/
+const givesWay = /\b(?:nextTurn|sleep|pause|moved|setTimeout|step)\(|\bnew Promise\b/
 
 export const readingLoopsGiveWay = (files: SourceFile[]): string[] =>
   files

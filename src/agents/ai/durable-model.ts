@@ -7,9 +7,9 @@ import { systemClock } from '../../core/clock.ts'
 import { ErrandError, Failure } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { toImage } from '../../core/json-image.ts'
-import { kindOf } from '../../core/kind-of.ts'
 import { parse } from '../../core/parse.ts'
 import { sha256 } from '../../core/sha256.ts'
+import { typeName } from '../../core/type-name.ts'
 import type { CallContext, Run } from '../../entities/executor.ts'
 import { retryAfter } from '../models/provider-error.ts'
 import { anyOf, type CallSettings, type FailedOutcome, journaled, type Outcome } from './journaled.ts'
@@ -68,7 +68,7 @@ export function checkModel(model: object): void {
   if (isCurrent && typeof doGenerate === 'function') return
   const lacks = isCurrent
     ? 'it has no `doGenerate`, which generateText requires'
-    : `expected a language model of the specification v3 or v4, got ${JSON.stringify(specificationVersion) ?? kindOf(specificationVersion)}`
+    : `expected a language model of the specification v3 or v4, got ${JSON.stringify(specificationVersion) ?? typeName(specificationVersion)}`
   throw new ErrandError(
     'INVALID_INPUT',
     `durable cannot journal the model ${JSON.stringify(modelId) ?? ''}: ${lacks}. Use a provider of AI SDK 6 or later.`,

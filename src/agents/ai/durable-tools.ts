@@ -3,8 +3,8 @@
 import { z } from 'zod'
 import { ErrandError, nearestName } from '../../core/errors.ts'
 import { toImage } from '../../core/json-image.ts'
-import { kindOf } from '../../core/kind-of.ts'
 import { parse } from '../../core/parse.ts'
+import { typeName } from '../../core/type-name.ts'
 import type { CallContext, Run } from '../../entities/executor.ts'
 import { anyOf, type CallSettings, journaled, type Outcome } from './journaled.ts'
 
@@ -33,7 +33,7 @@ export function checkTools(tools: ToolsLike, named: Iterable<string>): void {
     if (typeof tool === 'object' && tool !== null) continue
     throw new ErrandError(
       'INVALID_INPUT',
-      `durable expects a language model or an object of tools by name, but the tool "${name}" is ${kindOf(tool)}.`,
+      `durable expects a language model or an object of tools by name, but the tool "${name}" is ${typeName(tool)}.`,
       { tool: name },
     )
   }

@@ -2,8 +2,8 @@
 // imported: models and tools are recognized by their shape, so that the SDK is not a dependency.
 import { z } from 'zod'
 import { ErrandError } from '../../core/errors.ts'
-import { kindOf } from '../../core/kind-of.ts'
 import { parse } from '../../core/parse.ts'
+import { typeName } from '../../core/type-name.ts'
 import type { CallOptions, Run } from '../../entities/executor.ts'
 import { callOptionsSchema } from '../../entities/options.ts'
 import { checkModel, durableModel, type ModelLike } from './durable-model.ts'
@@ -121,7 +121,7 @@ function checkRun(run: unknown): void {
   if (typeof call === 'function' && signal instanceof AbortSignal) return
   throw new ErrandError(
     'INVALID_INPUT',
-    `durable expects the run of an executor as its first argument, got ${kindOf(run)}: durable(run, model) or durable(run, tools).`,
+    `durable expects the run of an executor as its first argument, got ${typeName(run)}: durable(run, model) or durable(run, tools).`,
   )
 }
 
@@ -129,6 +129,6 @@ function noTarget(target: unknown): ErrandError {
   const why =
     typeof target === 'string'
       ? `the name "${target}": names are not resolved here, pass the model object of a provider`
-      : kindOf(target)
+      : typeName(target)
   return new ErrandError('INVALID_INPUT', `durable expects a language model or an object of tools, got ${why}.`)
 }

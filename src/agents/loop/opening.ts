@@ -2,8 +2,8 @@
 // team, and what memory recalls. Everything stated by others goes into user messages; system messages hold only what
 // the creator of the task and the agent say.
 import { z } from 'zod'
-import { defined } from '../../core/defined.ts'
 import { Failure } from '../../core/errors.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import { once } from '../../core/once.ts'
 import { parse } from '../../core/parse.ts'
 import { untilAborted } from '../../core/signals.ts'
@@ -138,7 +138,7 @@ async function askMemory<T>(
 ): Promise<T | undefined> {
   if (!agentRun.bus.has(abilityId)) return undefined
   const { taskId, run } = agentRun.caller
-  const caller = { surface: 'agent', ...defined({ taskId, run }) }
+  const caller = { surface: 'agent', ...omitUndefined({ taskId, run }) }
   const late = new AbortController()
   const timer = agentRun.clock.setTimeout(() => late.abort(new Error('memory took too long')), maxRecallMs)
   try {

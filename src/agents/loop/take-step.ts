@@ -3,9 +3,9 @@
 import type { Caller } from '../../bus/caller.ts'
 import { schemaPair } from '../../bus/json-schema.ts'
 import { answerSchema } from '../../bus/model-schema.ts'
-import { defined } from '../../core/defined.ts'
 import { ErrandError, Failure } from '../../core/errors.ts'
-import { rest as waitFor } from '../../core/signals.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
+import { sleep } from '../../core/signals.ts'
 import { storableText } from '../../core/storable-text.ts'
 import { toStoredError } from '../../core/stored-error.ts'
 import { identOf } from '../../entities/call.ts'
@@ -75,7 +75,7 @@ export async function takeStep(request: StepRequest): Promise<void> {
     if (delay === undefined) throw failure
     if (delay > maxHeldRestMs) await run.sleep(delay, { key: `${rest}:${tried}` })
     else {
-      await waitFor(agentRun.clock, delay, run.signal)
+      await sleep(agentRun.clock, delay, run.signal)
       run.signal.throwIfAborted()
     }
   }
@@ -120,7 +120,7 @@ function inputOf({ agentRun, options, conversation, inputs }: StepRequest, offer
   return {
     messages: contextOf(conversation, inputs, notes),
     tools: offer.definitions,
-    ...defined({
+    ...omitUndefined({
       modelId: agentRun.modelId,
       responseFormat: format && { type: 'json' as const, schema: format },
       settings: options.settings,
@@ -187,7 +187,7 @@ async function store(request: StepRequest, offer: Offer, id: string, answer: Mod
       finishReason: answer.finish?.reason ?? 'unknown',
       usage: answer.finish?.usage ?? { inputTokens: null, outputTokens: null, totalTokens: null },
       calls,
-      ...defined({ parts: answer.parts }),
+      ...omitUndefined({ parts: answer.parts }),
       inputs: inputs.map((message) => message.id),
       attempt: run.attempt,
       pending: calls.map((call) => pendingOf(call, tools, agentRun)),

@@ -4,8 +4,8 @@
 import { z } from 'zod'
 import { failureWithin } from '../../bus/ability-error.ts'
 import { mayCall } from '../../bus/capabilities.ts'
-import { defined } from '../../core/defined.ts'
 import { ErrandError, Failure } from '../../core/errors.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import { issuesIn, issueText, safeParse, sentenceOf } from '../../core/parse.ts'
 import { inputToRead, maxReadLength } from '../../core/visible-json.ts'
 import { interruptedError } from '../../entities/call.ts'
@@ -108,7 +108,7 @@ export class ToolCalls {
     }
     return this.#agentRun.perform(asked.ability, given, call, {
       ...this.#way(key, entry?.onInterrupt ?? tool.ability?.onInterrupt ?? this.#agentRun.onInterrupt),
-      ...defined({ retry: tool.ability?.retry, timeoutMs: tool.ability?.timeoutMs }),
+      ...omitUndefined({ retry: tool.ability?.retry, timeoutMs: tool.ability?.timeoutMs }),
       ...(changed === undefined ? {} : { given: changed.input }),
     })
   }

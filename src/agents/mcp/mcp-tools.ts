@@ -5,8 +5,8 @@ import type { Bus } from '../../bus/bus.ts'
 import type { JsonSchema } from '../../bus/json-schema.ts'
 import { modelSchema } from '../../bus/model-schema.ts'
 import { maxDelayMs } from '../../core/clock.ts'
-import { defined } from '../../core/defined.ts'
 import { Failure } from '../../core/errors.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import { parse } from '../../core/parse.ts'
 import { sha256 } from '../../core/sha256.ts'
 import { startOf } from '../../core/storable-text.ts'
@@ -163,7 +163,7 @@ function toAbility(client: McpClientLike, module: string, tool: Tool, confirm: M
     input: usableSchema(tool.inputSchema),
     output: z.unknown(),
     confirm: confirm?.({ name, destructive: destructiveHint !== false && readOnlyHint !== true }) ?? false,
-    ...defined({ onInterrupt: readOnlyHint === true ? ('rerun' as const) : undefined }),
+    ...omitUndefined({ onInterrupt: readOnlyHint === true ? ('rerun' as const) : undefined }),
     handle: async (input, { signal }) => {
       // The client would give up after a minute, while the tool goes on.
       const limits = { signal, timeout: maxDelayMs }

@@ -2,8 +2,8 @@
 // its shape. Texts are passed to it in batches of at most its own limit.
 import { z } from 'zod'
 import { ErrandError } from '../../core/errors.ts'
-import { kindOf } from '../../core/kind-of.ts'
 import { parse } from '../../core/parse.ts'
+import { typeName } from '../../core/type-name.ts'
 import { objectionToModel } from './language-model.ts'
 
 /** An embedding model of the AI SDK (specification v3 or v4), as far as it is used here. */
@@ -19,7 +19,7 @@ export interface EmbeddingModelLike {
 
 /** Why a value is not a usable model, as a sentence; undefined when it is one. */
 function objectionTo(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null) return `expected an embedding model object, got ${kindOf(value)}`
+  if (typeof value !== 'object' || value === null) return `expected an embedding model object, got ${typeName(value)}`
   return objectionToModel(value, 'embedding', 'doEmbed')
 }
 

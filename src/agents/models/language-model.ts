@@ -2,9 +2,9 @@
 // package of that SDK is imported, so an application uses its own version, with any middleware.
 
 import { z } from 'zod'
-import { kindOf } from '../../core/kind-of.ts'
 import { parse } from '../../core/parse.ts'
 import { startOf } from '../../core/storable-text.ts'
+import { typeName } from '../../core/type-name.ts'
 
 /** A language model of the AI SDK (specification v3 or v4), as far as it is used here. */
 export interface LanguageModelLike {
@@ -20,7 +20,7 @@ function objectionTo(value: unknown): string | undefined {
   if (typeof value === 'string') {
     return `expected a language model object, got the string "${startOf(value, 100)}": register the model under a name and use that name`
   }
-  if (typeof value !== 'object' || value === null) return `expected a language model object, got ${kindOf(value)}`
+  if (typeof value !== 'object' || value === null) return `expected a language model object, got ${typeName(value)}`
   if ((value as Partial<LanguageModelLike>).specificationVersion === undefined) {
     return 'the object has no `specificationVersion`, so it is not a language model of the AI SDK'
   }
@@ -31,7 +31,7 @@ function objectionTo(value: unknown): string | undefined {
 export function objectionToModel(model: object, kind: string, method: string): string | undefined {
   const { specificationVersion: version, provider, modelId, [method]: step } = model as Record<string, unknown>
   if (version !== 'v3' && version !== 'v4') {
-    return `the ${kind} model has specification ${typeof version === 'string' ? version : kindOf(version)}, and v3 or v4 is required: update its provider package`
+    return `the ${kind} model has specification ${typeof version === 'string' ? version : typeName(version)}, and v3 or v4 is required: update its provider package`
   }
   if (typeof step !== 'function') return `the ${kind} model has no \`${method}\` function`
   if (typeof provider !== 'string' || provider === '') return `the ${kind} model has no \`provider\` name`

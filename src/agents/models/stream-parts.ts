@@ -1,9 +1,9 @@
 // The parts of a model's stream that are used, v3 and v4 alike. Tools that the provider ran itself, and parts that are not known here, are
 // ignored.
 import { z } from 'zod'
-import { defined } from '../../core/defined.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { maxJsonLength } from '../../core/json.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import { once } from '../../core/once.ts'
 import { parse } from '../../core/parse.ts'
 import type { LanguageModelLike } from './language-model.ts'
@@ -161,7 +161,12 @@ function collect(part: ContentPart, answer: StepParts): void {
       return
     case 'source':
       answer.add(
-        { ...defined({ url: part.url, title: part.title }), type: 'source', sourceType: part.sourceType, id: part.id },
+        {
+          ...omitUndefined({ url: part.url, title: part.title }),
+          type: 'source',
+          sourceType: part.sourceType,
+          id: part.id,
+        },
         said,
       )
       return

@@ -1,7 +1,7 @@
 // Executes an intent through the engine and returns the effect. A refusal of the engine is part of the effect.
 import { z } from 'zod'
-import { defined } from '../../core/defined.ts'
 import { briefError, ErrandError, type ErrorCode, type StoredError } from '../../core/errors.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import { once } from '../../core/once.ts'
 import { toStoredError } from '../../core/stored-error.ts'
 import { openStatuses, type Task, type TaskStatus, taskStatuses } from '../../entities/task.ts'
@@ -82,7 +82,7 @@ async function createFrom(
   const { name, description, priority } = changesIn(intent)
   const goal = message ?? read(intent, 'goal', textSchema()) ?? description ?? name
   if (goal === undefined) return nothing('create_task needs a goal, a description or a name, and the intent has none.')
-  const task: NewTask = defined({ goal, name, description, priority, parentId })
+  const task: NewTask = omitUndefined({ goal, name, description, priority, parentId })
   return reportRefusal(engine, null, async () => ({ did: 'created', task: await engine.create(task) }))
 }
 
@@ -137,7 +137,7 @@ const reasonSchema = once(() => textSchema().max(500))
 const listedSchema = once(() => z.enum([...taskStatuses, 'all']))
 
 function changesIn(intent: Intent): TaskChanges {
-  return defined({
+  return omitUndefined({
     name: read(intent, 'name', nameSchema()),
     description: read(intent, 'description', textSchema()),
     priority: read(intent, 'priority', taskFields.priority.schema),

@@ -6,7 +6,7 @@ import { durationSchema } from '../../core/duration-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { guarded } from '../../core/guarded.ts'
 import { parse } from '../../core/parse.ts'
-import { rest } from '../../core/signals.ts'
+import { sleep } from '../../core/signals.ts'
 import { mainBoard } from '../../entities/board.ts'
 import type { BoardTarget } from '../board-host.ts'
 import { loadBoard, numberNewTasks } from '../numbering.ts'
@@ -128,7 +128,7 @@ class LiveMirror implements BoardMirror {
     await numberNewTasks(this.#host, target.board)
     while (clock.now() < until && !this.#stopped.signal.aborted) {
       if (await allWritten(this.#host, target, this.dir, readText)) return report
-      await rest(clock, syncPollMs, this.#stopped.signal)
+      await sleep(clock, syncPollMs, this.#stopped.signal)
       const again = await this.#enqueue({ numbers: new Set(), tasks: new Set() })
       if (!again.standingBy) return this.#enqueue({})
     }

@@ -7,7 +7,7 @@ import type { AbilityHost } from '../../operations/ability-host.ts'
 import { nameOf, requireName } from '../../operations/acting-as.ts'
 import { claimNext, claimOnBoard } from '../claim-task.ts'
 import { explainNoClaim, noClaimSchema } from '../explain-no-claim.ts'
-import { completeOnBoard, giveBackClaim, heartbeatOnBoard, releaseOnBoard } from '../hold-task.ts'
+import { completeOnBoard, giveBackClaim, heartbeatOnBoard, releaseOnBoard } from '../owned-task.ts'
 import {
   boardSchema,
   boardTaskSchema,

@@ -1,14 +1,14 @@
 // Waits for work for a member: checks its inbox, then the board, then sleeps until the ledger changes or the time is over. A check is
 // a read; a transaction begins only when there is something to take.
 
-import { rest } from '../../core/signals.ts'
+import { sleep } from '../../core/signals.ts'
 import type { BoardTask } from '../../entities/board.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { claimSearching } from '../../operations/steps/claim-search.ts'
 import type { BoardTarget, TeamHost } from '../board-host.ts'
 import { claimBest, claimFilterOf, type NextClaim } from '../claim-task.ts'
-import { giveBackClaim } from '../hold-task.ts'
 import { changeBoard, numberNewTasks } from '../numbering.ts'
+import { giveBackClaim } from '../owned-task.ts'
 import { type Inbox, returnMail, takeMail } from './mail.ts'
 
 /** What a wait returned. */
@@ -56,7 +56,7 @@ export async function waitForWork(
         else if (work !== null) return work
         signal.throwIfAborted()
         if (isLast) return { kind: 'idle' }
-        await Promise.race([moved, rest(host.clock, pollMs, awake)])
+        await Promise.race([moved, sleep(host.clock, pollMs, awake)])
       } finally {
         round.abort()
       }

@@ -5,7 +5,7 @@ import type { AbilityTypes } from '../../bus/ability-types.ts'
 import type { Bus, BusCalls } from '../../bus/bus.ts'
 import type { ToolDefinition } from '../../bus/tool-names.ts'
 import { ErrandError } from '../../core/errors.ts'
-import { kindOf } from '../../core/kind-of.ts'
+import { typeName } from '../../core/type-name.ts'
 import type { EngineAbilityTypes } from '../../engine/engine-ability-types.ts'
 import type { AgentOsAbilityTypes } from './abilities/offered.ts'
 
@@ -18,7 +18,7 @@ export interface AgentBus extends Omit<Bus, keyof BusCalls<unknown>>, BusCalls<K
 /** @throws ErrandError INVALID_INPUT for a value that is not a bus; `what` names the function. */
 export function requireBus(given: AgentBus, what: string): AgentBus {
   if (typeof given?.register === 'function' && typeof given.call === 'function') return given
-  const kind = kindOf(given) === 'object' ? 'another object' : kindOf(given)
+  const kind = typeName(given) === 'object' ? 'another object' : typeName(given)
   throw new ErrandError(
     'INVALID_INPUT',
     `${what} needs a bus, got ${kind}: pass what createBus or createAgentBus returns.`,

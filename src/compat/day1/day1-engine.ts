@@ -2,7 +2,7 @@
 // details under the names that their callers catch.
 
 import { ErrandError } from '../../core/errors.ts'
-import { kindOf } from '../../core/kind-of.ts'
+import { typeName } from '../../core/type-name.ts'
 import type { Engine } from '../../engine/engine-api.ts'
 
 /** The caller in the log of the bus. */
@@ -18,9 +18,9 @@ export function engineCallerOf(
   renamed: (error: ErrandError) => ErrandError,
 ): EngineCaller {
   const isEngine =
-    kindOf(given) === 'object' && typeof (given as Engine).create === 'function' && 'bus' in (given as Engine)
+    typeName(given) === 'object' && typeof (given as Engine).create === 'function' && 'bus' in (given as Engine)
   if (!isEngine) {
-    const text = `${what} needs an engine, got ${kindOf(given)}. Pass what \`createEngine\` resolves to.`
+    const text = `${what} needs an engine, got ${typeName(given)}. Pass what \`createEngine\` resolves to.`
     throw renamed(new ErrandError('INVALID_INPUT', text, {}))
   }
   return async (work) => {

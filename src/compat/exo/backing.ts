@@ -1,8 +1,8 @@
 // What a manager and its schedulers share: the engine, given or their own, and the forwarding of its events to the bus.
 
-import { defined } from '../../core/defined.ts'
 import { ErrandError } from '../../core/errors.ts'
-import { kindOf } from '../../core/kind-of.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
+import { typeName } from '../../core/type-name.ts'
 import { createEngine } from '../../engine/create-engine.ts'
 import type { Engine } from '../../engine/engine-api.ts'
 import type { TaskEvent as EngineEvent } from '../../entities/event.ts'
@@ -70,7 +70,7 @@ export class Backing {
     const engine: Engine = await createEngine({
       executors: { [exoExecutorName]: this.#executor },
       work: false,
-      ...defined({ ledger, onError }),
+      ...omitUndefined({ ledger, onError }),
     })
     this.#forward(engine)
     return engine
@@ -120,9 +120,9 @@ export function backManager(manager: object, backing: Backing): void {
 
 /** @throws ErrandError INVALID_INPUT for a value that is not a TaskManager. */
 export function backingOf(manager: object): Backing {
-  const backing = kindOf(manager) === 'object' ? backings.get(manager) : undefined
+  const backing = typeName(manager) === 'object' ? backings.get(manager) : undefined
   if (backing) return backing
-  const given = kindOf(manager) === 'object' ? 'another object' : kindOf(manager)
+  const given = typeName(manager) === 'object' ? 'another object' : typeName(manager)
   throw new ErrandError('INVALID_INPUT', `Expected a TaskManager, got ${given}.`, {})
 }
 

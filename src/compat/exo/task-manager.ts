@@ -1,9 +1,9 @@
 // Exo's TaskManager: creates, reads and changes tasks. Each method is one request to its engine.
 import { z } from 'zod'
-import { defined } from '../../core/defined.ts'
 import { ErrandError } from '../../core/errors.ts'
-import { kindOf } from '../../core/kind-of.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import { parse, requireText } from '../../core/parse.ts'
+import { typeName } from '../../core/type-name.ts'
 import type { Engine, EngineOptions } from '../../engine/engine-api.ts'
 import { type Executor, isExecutor } from '../../entities/executor.ts'
 import { updateSchema } from '../../entities/options.ts'
@@ -26,7 +26,7 @@ const managerOptionsSchema = z
     executor: z
       .custom<Executor>((value) => isExecutor(value) && workOf.has(value), 'expected what createExoExecutor returns')
       .optional(),
-    ledger: z.union([z.string().min(1), z.custom<object>((value) => kindOf(value) === 'object')]).optional(),
+    ledger: z.union([z.string().min(1), z.custom<object>((value) => typeName(value) === 'object')]).optional(),
     autoComplete: z.boolean().optional(),
     onError: functionSchema<NonNullable<EngineOptions['onError']>>('expected a function (error, context)').optional(),
   })
@@ -83,7 +83,7 @@ export class TaskManager {
       const { autoComplete } = this.#backing
       return engine.create({
         name: requireText(taskName, 'the name'),
-        ...defined(rest),
+        ...omitUndefined(rest),
         autoStart: true,
         parentId: parentId ?? undefined,
         metadata: given && toStored(given),
@@ -108,7 +108,7 @@ export class TaskManager {
     return this.#call(async (engine) => {
       const { metadata: given, ...rest } = parse(updateTaskSchema, patch, 'update')
       const current = given !== undefined || rest.status === 'working' ? await engine.get(id) : null
-      const wanted = defined({ ...rest, metadata: given && { ...toStored(given), ...promptOf(current) } })
+      const wanted = omitUndefined({ ...rest, metadata: given && { ...toStored(given), ...promptOf(current) } })
       if (rest.status !== 'working' || current?.status !== 'input_required') return engine.update(id, wanted)
       // This edge requires an answer, which the engine's `update` does not give.
       const { status: _status, ...fields } = wanted

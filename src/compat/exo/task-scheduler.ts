@@ -1,9 +1,9 @@
 // Exo's TaskScheduler: gives SUBMITTED tasks an executor of the engine, and waits. The engine manages slots, order and aborts.
 import { z } from 'zod'
-import { defined } from '../../core/defined.ts'
 import type { Duration } from '../../core/duration.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import { parse, requireFunction } from '../../core/parse.ts'
 import type { Engine } from '../../engine/engine-api.ts'
 import type { Task as EngineTask } from '../../entities/task.ts'
@@ -58,7 +58,7 @@ export class TaskScheduler {
     )
     this.#backing = backing
     this.#maxConcurrent = maxConcurrent
-    this.#policy = defined(policy) as TaskPolicy
+    this.#policy = omitUndefined(policy) as TaskPolicy
     if (autoComplete !== undefined) backing.autoComplete = autoComplete
   }
 

@@ -1,8 +1,8 @@
 // Exo's task: its states, its fields, and the conversion from the engine's task. The engine stores more than Exo shows; only the latest
 // run, which Exo shows in `metadata`, is not part of the stored metadata.
 
-import { defined } from '../../core/defined.ts'
 import { briefError, type StoredError } from '../../core/errors.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import type { Engine } from '../../engine/engine-api.ts'
 import type { ExecutorTask } from '../../entities/executor.ts'
 import type { Task as EngineTask } from '../../entities/task.ts'
@@ -60,7 +60,7 @@ export const pageSize = 1_000
 export async function listAll(engine: Engine, filter: { status?: TaskStatus | undefined }): Promise<EngineTask[]> {
   const found: EngineTask[] = []
   for (let after: string | null | undefined; after !== null; ) {
-    const page = await engine.list({ ...defined({ ...filter, after }), limit: pageSize })
+    const page = await engine.list({ ...omitUndefined({ ...filter, after }), limit: pageSize })
     found.push(...page.tasks)
     after = page.next
   }

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { requireStatus } from '../../board/board-tools.ts'
 import { taskText } from '../../board/task-json.ts'
 import { ErrandError } from '../../core/errors.ts'
-import { kindOf } from '../../core/kind-of.ts'
 import { parse } from '../../core/parse.ts'
+import { typeName } from '../../core/type-name.ts'
 import type { Engine } from '../../engine/engine-api.ts'
 import { type BoardRef, type BoardStatus, type BoardTask, mainBoard } from '../../entities/board.ts'
 import { type FolderOptions, TaskBacking } from './task-folder.ts'
@@ -30,7 +30,7 @@ const word = z.string().trim().min(1).max(100)
 const optionsSchema = z.strictObject({
   as: word.optional(),
   board: word.default(mainBoard),
-  ledger: z.union([z.string().min(1), z.custom<object>((value) => kindOf(value) === 'object')]).optional(),
+  ledger: z.union([z.string().min(1), z.custom<object>((value) => typeName(value) === 'object')]).optional(),
   onError: functionSchema<NonNullable<FolderOptions['onError']>>('(error, context)').optional(),
   onReport: functionSchema<NonNullable<FolderOptions['onReport']>>('(report)').optional(),
 })
@@ -43,14 +43,14 @@ const boardCalls = new WeakMap<TaskManager, (abilityId: string, input: unknown) 
 
 /** @throws ErrandError INVALID_INPUT for a value that is not a TaskManager. */
 export function boardCallOf(manager: TaskManager): (abilityId: string, input: unknown) => Promise<unknown> {
-  const boardCall = kindOf(manager) === 'object' ? boardCalls.get(manager) : undefined
+  const boardCall = typeName(manager) === 'object' ? boardCalls.get(manager) : undefined
   if (boardCall !== undefined) return boardCall
-  throw new ErrandError('INVALID_INPUT', `Expected a TaskManager or an engine, got ${kindOf(manager)}.`, {})
+  throw new ErrandError('INVALID_INPUT', `Expected a TaskManager or an engine, got ${typeName(manager)}.`, {})
 }
 
 /** Whether a value is an engine. */
 export function isEngine(value: unknown): value is Engine {
-  return kindOf(value) === 'object' && typeof (value as Engine).create === 'function' && 'bus' in (value as Engine)
+  return typeName(value) === 'object' && typeof (value as Engine).create === 'function' && 'bus' in (value as Engine)
 }
 
 /**
@@ -157,7 +157,7 @@ export class TaskManager {
     const { engine, sync } = await this.#backing.open()
     await sync()
     const caller = { surface: 's07', ...(this.#as === undefined ? {} : { owner: this.#as }) }
-    const given = kindOf(input) === 'object' ? { board: this.#board, ...(input as object) } : input
+    const given = typeName(input) === 'object' ? { board: this.#board, ...(input as object) } : input
     const result = await engine.bus.call(abilityId, given, { caller })
     if (!readingAbilities.has(abilityId)) await sync()
     return result
@@ -170,7 +170,7 @@ function folderOf(target: unknown): string {
   if (typeof target === 'string' && target.trim() !== '') return target
   throw new ErrandError(
     'INVALID_INPUT',
-    `TaskManager needs an engine or the path of a folder, got ${target === '' ? 'an empty path' : kindOf(target)}.`,
+    `TaskManager needs an engine or the path of a folder, got ${target === '' ? 'an empty path' : typeName(target)}.`,
     {},
   )
 }

@@ -1,6 +1,6 @@
 // Finds out what became of a commit whose answer was lost: the server knows it by the id of the transaction, and by its events.
 import type { Clock } from '../../core/clock.ts'
-import { rest, waitAtMost } from '../../core/signals.ts'
+import { sleep, waitAtMost } from '../../core/signals.ts'
 import { CommitFailed } from '../group-commit.ts'
 import type { NewEvent } from '../ledger.ts'
 import type { Begun } from './ledger-locks.ts'
@@ -62,7 +62,7 @@ export async function wasCommitted(
     } catch (error) {
       why = error
     }
-    await rest(clock, askAgainMs)
+    await sleep(clock, askAgainMs)
   }
   throw new CommitFailed((why as Error).message, { cause: why })
 }

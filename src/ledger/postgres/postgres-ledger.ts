@@ -1,5 +1,5 @@
 // The ledger on PostgreSQL: the same steps, statements and migrations as on SQLite, each request awaited.
-import type { Reader } from '../../bus/reader.ts'
+import type { Reader } from '../../bus/read-principal.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { createRandomIds } from '../../core/ids.ts'

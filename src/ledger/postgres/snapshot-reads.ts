@@ -1,7 +1,7 @@
 // Reads of a ledger on a server. Those that wait share one snapshot and go in waves, as steps do; they wait for no step.
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
-import { rest } from '../../core/signals.ts'
+import { sleep } from '../../core/signals.ts'
 import { messageOf } from '../../core/stored-error.ts'
 import type { Op, Reads, Tx } from '../ledger.ts'
 import { StatementFailed } from './client.ts'
@@ -83,7 +83,7 @@ export class SnapshotReads {
           // A session with a standby, to which a pool or a name still leads, is not lost by itself.
           this.#connection.drop()
           const waitedMs = this.#clock.now() - since
-          if (waitedMs < patienceMs && !this.#isClosing) await rest(this.#clock, readAgainMs)
+          if (waitedMs < patienceMs && !this.#isClosing) await sleep(this.#clock, readAgainMs)
           else for (const read of open) if (!read.isAnswered) this.#refuse(read, busy(lost, waitedMs))
         }
       }

@@ -1,7 +1,7 @@
 // Runs the steps of a ledger on a server: in waves beside other processes where they say whose rows they concern, else one by one behind the
 // exclusive gate. Learns which rows groups meet at, and which steps run alone; finds out what became of a commit whose answer was lost.
 import type { Clock } from '../../core/clock.ts'
-import { rest } from '../../core/signals.ts'
+import { sleep } from '../../core/signals.ts'
 import {
   CommitFailed,
   type CommittedGroup,
@@ -112,7 +112,7 @@ export class Writer implements GroupRunner {
         for (const id of tasks) learned.rows.add(id)
         for (const key of keys) learned.keys.add(key)
         if (attempt >= halvedFrom) group = group.slice(0, Math.ceil(group.length / 2))
-        await rest(this.#clock, this.#random() * Math.min(maxPauseMs, 2 ** attempt))
+        await sleep(this.#clock, this.#random() * Math.min(maxPauseMs, 2 ** attempt))
       }
     }
     return await this.#runOneByOne(group, startTimer)

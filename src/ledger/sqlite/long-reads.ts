@@ -1,7 +1,7 @@
 // Reads whose length grows with the ledger (a search, a board, a graph) run on a connection of their own, in slices between which the
 // process does other work. Their transaction stays open meanwhile, so that all slices see the same state, and steps go on on the connection
 // of the ledger.
-import type { Reader } from '../../bus/reader.ts'
+import type { Reader } from '../../bus/read-principal.ts'
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { nextTurn } from '../../core/turns.ts'

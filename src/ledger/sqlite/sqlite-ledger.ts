@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Worker } from 'node:worker_threads'
-import type { Reader } from '../../bus/reader.ts'
+import type { Reader } from '../../bus/read-principal.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { createRandomIds } from '../../core/ids.ts'

@@ -15,7 +15,7 @@ import { type Consolidated, type ConsolidationCounts, sumOf } from '../consolida
 import { type Deliberation, deliberate } from '../deliberate.ts'
 import type { MemoryHost } from '../memory-host.ts'
 import { type Merge, mergeBranch } from '../merge.ts'
-import { whileOpen } from './branch-ends.ts'
+import { whileOpen } from './close-branch.ts'
 import { changeObjective } from './objectives.ts'
 import { loadOwn } from './team-scope.ts'
 

@@ -9,7 +9,7 @@ import { type ClaimToken, requireOwner } from '../../machines/ownership.ts'
 import { refuseTransition } from '../../machines/transition-table.ts'
 import { startGroupsAbove } from '../../operations/steps/groups-above.ts'
 import type { StepContext } from '../../operations/steps/step-context.ts'
-import { complete } from '../../operations/steps/verbs.ts'
+import { complete } from '../../operations/steps/task-lifecycle.ts'
 import { walkToWorking } from '../../operations/steps/walk.ts'
 
 /**

@@ -12,7 +12,7 @@ import { amend } from './amend.ts'
 import type { GivenAnswer } from './answer-schema.ts'
 import { requireAnswerer } from './right-to-answer.ts'
 import type { StepContext } from './step-context.ts'
-import { goOnByHand, loadFree } from './verbs.ts'
+import { goOnByHand, loadFree } from './task-lifecycle.ts'
 
 export interface AnswerRequest extends StepContext {
   taskId: string

@@ -1,6 +1,6 @@
 // A claim may have to look at any number of claimable tasks that do not match it. A step looks at some of them. Then all are searched in a read,
 // which gives way to other work, and the step runs again with what the read found.
-import { readForProgram } from '../../bus/reader.ts'
+import { readForProgram } from '../../bus/read-principal.ts'
 import { nextTurn } from '../../core/turns.ts'
 import type { ClaimFilter, Op, Reads } from '../../ledger/ledger.ts'
 

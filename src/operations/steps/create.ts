@@ -17,7 +17,7 @@ import {
   saveSpent,
   spendBudgets,
 } from './creation-bounds.ts'
-import { insertAfter } from './edges.ts'
+import { insertAfter } from './dependencies.ts'
 import { belowCanceled, canceledAbove, reviveGroupsAbove } from './groups-above.ts'
 import { keyConflict, keyTaken, newTask, requirePlace, requireSameDefinition } from './new-task.ts'
 import { refuseCommands } from './right-to-run.ts'

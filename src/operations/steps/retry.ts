@@ -1,6 +1,7 @@
 // Retry: gives a failed task another attempt, and in a group also its failed tasks.
-import { defined } from '../../core/defined.ts'
+
 import { ErrandError } from '../../core/errors.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import type { CallRecord } from '../../entities/call.ts'
 import type { TaskPolicy, TaskRecord } from '../../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../../ledger/ledger.ts'
@@ -82,7 +83,7 @@ function* failedIn(tx: Reads, groupId: string): Op<TaskRecord[]> {
 
 function newAttempt(failed: TaskRecord, { at }: StepContext, { divergence, repeat }: RetryOptions): Edge {
   const { divergence: _earlier, repeat: _repeated, ...policy } = failed.policy
-  const chosen = defined({ divergence, repeat })
+  const chosen = omitUndefined({ divergence, repeat })
   return {
     set: {
       attempt: failed.attempt + 1,

@@ -17,8 +17,8 @@ import { GivenAnswer } from './answer-schema.ts'
 import { cancel } from './cancel.ts'
 import { create } from './create.ts'
 import { eventOf, type StepContext } from './step-context.ts'
+import { complete, fail, start } from './task-lifecycle.ts'
 import { update } from './update.ts'
-import { complete, fail, start } from './verbs.ts'
 
 export interface SaveTaskRequest extends StepContext {
   id: string

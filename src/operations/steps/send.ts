@@ -13,7 +13,7 @@ import { retry } from './retry.ts'
 import { mayAnswer } from './right-to-answer.ts'
 import { settleAll } from './settle-family.ts'
 import { loadTask, type StepContext } from './step-context.ts'
-import { pause } from './verbs.ts'
+import { pause } from './task-lifecycle.ts'
 import { wakeByMessage } from './wait.ts'
 import { writeLine } from './write-message.ts'
 

@@ -1,6 +1,6 @@
 // The source of a statement in memory: from the caller, as the engine or a surface identified it, and from the rows of the task that calls.
 import { type Caller, isModel } from '../../bus/caller.ts'
-import { defined } from '../../core/defined.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import { type Source, type SourceKind, voiceSeparator } from '../../entities/source.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
@@ -18,7 +18,7 @@ function kindOf(caller: Caller): SourceKind {
 
 export function* sourceOf(tx: Reads, caller: Caller): Op<Source> {
   const kind = kindOf(caller)
-  if (caller.taskId === undefined) return defined({ kind, agentId: caller.owner })
+  if (caller.taskId === undefined) return omitUndefined({ kind, agentId: caller.owner })
   return yield* sourceIn(tx, kind, caller.taskId)
 }
 
@@ -26,8 +26,8 @@ export function* sourceOf(tx: Reads, caller: Caller): Op<Source> {
 export function* sourceIn(tx: Reads, kind: SourceKind, taskId: string): Op<Source> {
   const task = yield* tx.task.get(taskId)
   const agentId = (yield* tx.team.stintOfWorker(taskId))?.agentId ?? task?.policy.team?.agentId ?? undefined
-  if (kind === 'program' || task === undefined) return defined({ kind, taskId, agentId })
-  return defined({ kind, taskId, agentId, voice: yield* voiceOf(tx, task) })
+  if (kind === 'program' || task === undefined) return omitUndefined({ kind, taskId, agentId })
+  return omitUndefined({ kind, taskId, agentId, voice: yield* voiceOf(tx, task) })
 }
 
 /** The agent in its team, or the task, after those that created its task: `LEAD > TEAM/AGENT`. */

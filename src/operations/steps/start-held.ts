@@ -2,7 +2,7 @@
 import type { TaskRecord } from '../../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../../ledger/ledger.ts'
 import type { StepContext } from './step-context.ts'
-import { release } from './verbs.ts'
+import { release } from './task-lifecycle.ts'
 
 /** How many tasks one step starts and one statement reads. */
 export const startedAtOnce = 200

@@ -16,13 +16,13 @@ import { refuseIdlePolicy } from '../drafts/idle-options.ts'
 import { answer } from './answer.ts'
 import { cancel } from './cancel.ts'
 import { notClaimable } from './claim.ts'
-import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
+import { loadRewiring, type Rewiring, writeRewiring } from './dependencies.ts'
 import { retry } from './retry.ts'
 import { guardChange } from './right-to-answer.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'
 import { eventOf, loadTask, type StepContext } from './step-context.ts'
+import { complete, fail, loadFree, pause, resume, saveWhole, start } from './task-lifecycle.ts'
 import { transition } from './transition.ts'
-import { complete, fail, loadFree, pause, resume, saveWhole, start } from './verbs.ts'
 
 /** The caller of an update from outside. */
 interface Updater {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { faithfulImage } from '../../core/json.ts'
 import { answer } from '../steps/answer.ts'
 import { GivenAnswer } from '../steps/answer-schema.ts'
-import { taskChange } from './task-change.ts'
+import { taskChange } from './define-change.ts'
 
 /** Questions to people are FORBIDDEN to models, and to anything that a model calls. */
 export const taskAnswer = taskChange({

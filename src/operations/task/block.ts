@@ -1,7 +1,7 @@
 // task:block: adds blockers to a task.
 import { z } from 'zod'
-import { block } from '../steps/edges.ts'
-import { taskChange } from './task-change.ts'
+import { block } from '../steps/dependencies.ts'
+import { taskChange } from './define-change.ts'
 import { taskIdSchema } from './task-input.ts'
 
 export const taskBlock = taskChange({

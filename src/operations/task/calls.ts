@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { toCall } from '../../entities/call.ts'
 import { callSchema } from '../views/run-view.ts'
-import { nextSchema, taskPage } from './task-page.ts'
+import { nextSchema, taskPage } from './define-page.ts'
 
 export const taskCalls = taskPage({
   id: 'task:calls',

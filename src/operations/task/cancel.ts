@@ -1,7 +1,7 @@
 // task:cancel: cancels a task and all tasks below it, with a reason.
 import { spokenText } from '../../core/parse.ts'
 import { cancel } from '../steps/cancel.ts'
-import { taskChange } from './task-change.ts'
+import { taskChange } from './define-change.ts'
 
 export const taskCancel = taskChange({
   id: 'task:cancel',

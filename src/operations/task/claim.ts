@@ -12,7 +12,7 @@ import { claimSearching } from '../steps/claim-search.ts'
 import { within } from '../steps/conditions.ts'
 import { requestedBy, type StepContext } from '../steps/step-context.ts'
 import { wholeTaskSchema } from '../views/whole-task.ts'
-import type { ChangeContext } from './task-change.ts'
+import type { ChangeContext } from './define-change.ts'
 import { taskIdSchema } from './task-input.ts'
 
 const { owner, leaseMs, parentId, role } = claimOptionsSchema().shape

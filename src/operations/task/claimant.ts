@@ -3,7 +3,7 @@
 import { claimTokenOptionsSchema } from '../../entities/options.ts'
 import { type ClaimToken, claimTokenFrom } from '../../machines/ownership.ts'
 import { nameOf } from '../acting-as.ts'
-import type { ChangeContext } from './task-change.ts'
+import type { ChangeContext } from './define-change.ts'
 
 const { owner, fence } = claimTokenOptionsSchema().shape
 

@@ -7,7 +7,7 @@ import type { AbilityHost } from '../ability-host.ts'
 import { deleteTask } from '../steps/delete.ts'
 import { guardDeletion } from '../steps/right-to-answer.ts'
 import { requestedBy } from '../steps/step-context.ts'
-import { applyTo } from './task-change.ts'
+import { applyTo } from './define-change.ts'
 import { verbShape } from './task-input.ts'
 
 const taskDeleteInput = once(() => z.strictObject({ ...verbShape, children: deleteOptionsSchema().shape.children }))

@@ -1,9 +1,9 @@
 // task:fail: fails a task that is worked on from outside, permanently.
 import { z } from 'zod'
 import { spokenText } from '../../core/parse.ts'
-import { fail } from '../steps/verbs.ts'
+import { fail } from '../steps/task-lifecycle.ts'
 import { claimantOf, claimantShape } from './claimant.ts'
-import { taskChange } from './task-change.ts'
+import { taskChange } from './define-change.ts'
 
 export const taskFail = taskChange({
   id: 'task:fail',

@@ -8,7 +8,7 @@ import { idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { graphOf } from '../steps/graph.ts'
 import { briefViewsOf } from '../steps/views.ts'
 import { wholeTaskSchema } from '../views/whole-task.ts'
-import type { ChangeContext } from './task-change.ts'
+import type { ChangeContext } from './define-change.ts'
 import { taskIdSchema } from './task-input.ts'
 
 const taskGraphInput = once(() =>

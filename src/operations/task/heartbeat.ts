@@ -1,7 +1,7 @@
 // task:heartbeat: renews the lease of a claim.
 import { heartbeat } from '../steps/claim.ts'
 import { claimantOf, claimantShape } from './claimant.ts'
-import { taskChange } from './task-change.ts'
+import { taskChange } from './define-change.ts'
 
 export const taskHeartbeat = taskChange({
   id: 'task:heartbeat',

@@ -1,7 +1,7 @@
 // task:messages: the conversation of a task, oldest first, page by page.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import { defined } from '../../core/defined.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import { once } from '../../core/once.ts'
 import { reasoningIn } from '../../entities/message.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -50,7 +50,7 @@ export function taskMessages(host: AbilityHost) {
         // Models read messages as they were written for them.
         const messages = rows.map((row) => ({
           ...toLedgerMessage(row),
-          ...defined({ reasoning: caller.surface === 'model' ? undefined : reasoningIn(row.step) }),
+          ...omitUndefined({ reasoning: caller.surface === 'model' ? undefined : reasoningIn(row.step) }),
         }))
         return { messages, next: rows.at(-1)?.n ?? after }
       }),

@@ -1,6 +1,6 @@
 // task:pause: pauses a task.
-import { pause } from '../steps/verbs.ts'
-import { taskChange } from './task-change.ts'
+import { pause } from '../steps/task-lifecycle.ts'
+import { taskChange } from './define-change.ts'
 
 export const taskPause = taskChange({
   id: 'task:pause',

@@ -2,7 +2,7 @@
 import { spokenText } from '../../core/parse.ts'
 import { release } from '../steps/claim.ts'
 import { claimantOf, claimantShape } from './claimant.ts'
-import { taskChange } from './task-change.ts'
+import { taskChange } from './define-change.ts'
 
 export const taskRelease = taskChange({
   id: 'task:release',

@@ -1,6 +1,6 @@
 // task:resume: resumes a paused task.
-import { resume } from '../steps/verbs.ts'
-import { taskChange } from './task-change.ts'
+import { resume } from '../steps/task-lifecycle.ts'
+import { taskChange } from './define-change.ts'
 
 export const taskResume = taskChange({
   id: 'task:resume',

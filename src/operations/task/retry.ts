@@ -1,7 +1,7 @@
 // task:retry: retries a failed task.
 import { retryOptionsSchema } from '../../entities/options.ts'
 import { retry } from '../steps/retry.ts'
-import { taskChange } from './task-change.ts'
+import { taskChange } from './define-change.ts'
 
 export const taskRetry = taskChange({
   id: 'task:retry',

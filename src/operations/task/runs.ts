@@ -1,7 +1,7 @@
 // task:runs: the runs of a task, page by page.
 import { z } from 'zod'
 import { runSchema } from '../views/run-view.ts'
-import { nextSchema, taskPage } from './task-page.ts'
+import { nextSchema, taskPage } from './define-page.ts'
 
 export const taskRuns = taskPage({
   id: 'task:runs',

@@ -3,7 +3,7 @@
 import { requireText, spokenText } from '../../core/parse.ts'
 import { sendOptionsSchema } from '../../entities/options.ts'
 import { send } from '../steps/send.ts'
-import { taskChange } from './task-change.ts'
+import { taskChange } from './define-change.ts'
 
 const sendFields = () => sendOptionsSchema().shape
 

@@ -1,6 +1,6 @@
 // task:start: starts a task that is held until then. A task without an executor is then worked on by hand.
-import { start } from '../steps/verbs.ts'
-import { taskChange } from './task-change.ts'
+import { start } from '../steps/task-lifecycle.ts'
+import { taskChange } from './define-change.ts'
 
 export const taskStart = taskChange({
   id: 'task:start',

@@ -1,8 +1,8 @@
 // task:unblock: removes blockers from a task.
 import { z } from 'zod'
-import { unblock } from '../steps/edges.ts'
+import { unblock } from '../steps/dependencies.ts'
 import { guardUnblock } from '../steps/right-to-answer.ts'
-import { taskChange } from './task-change.ts'
+import { taskChange } from './define-change.ts'
 import { taskIdSchema } from './task-input.ts'
 
 export const taskUnblock = taskChange({

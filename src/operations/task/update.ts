@@ -12,7 +12,7 @@ import { refuseCommands, refusePlanMark } from '../steps/right-to-run.ts'
 import { loadTask, type StepContext } from '../steps/step-context.ts'
 import { update } from '../steps/update.ts'
 import { claimantOf } from './claimant.ts'
-import { type ChangeContext, taskChange } from './task-change.ts'
+import { type ChangeContext, taskChange } from './define-change.ts'
 
 type Patch = z.output<ReturnType<typeof updateSchema>>
 

@@ -4,7 +4,7 @@ import { taskStatuses } from '../../entities/task.ts'
 import { whyReasons } from '../../entities/views.ts'
 import { explain } from '../steps/explain.ts'
 import { numbered } from '../steps/explain-other-tasks.ts'
-import { taskRead } from './task-read.ts'
+import { taskRead } from './define-read.ts'
 
 export const taskWhy = taskRead({
   id: 'task:why',

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { type Caller, mayRunCommands } from '../../bus/caller.ts'
-import { defined } from '../../core/defined.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import { once } from '../../core/once.ts'
 import { oneRound, planRequestShape } from '../../entities/plan-run.ts'
 import { taskStatuses } from '../../entities/task.ts'
@@ -64,7 +64,7 @@ export function planRun(host: AbilityHost, root: PlansRoot) {
       const parsed = parsePlanValue(plan, { folder: root.folder, executors: undefined })
       root.require(parsed, (executor) => runsCommands(executor, context))
       const engine = await host.engineFor({ ...caller, plan: true })
-      const { round, tasks } = await engine.plan(plan, defined({ ...request, cwd: root.folder, signal }))
+      const { round, tasks } = await engine.plan(plan, omitUndefined({ ...request, cwd: root.folder, signal }))
       return {
         round,
         tasks: Object.entries(tasks).map(([path, { id, status }]) => ({ path, taskId: id, status })),

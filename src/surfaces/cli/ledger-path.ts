@@ -1,9 +1,9 @@
 // Which ledger a command uses: --ledger, else ERRAND_LEDGER, else the one found from the current folder (ledger/find-ledger.ts).
 import { existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { defined } from '../../core/defined.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../../core/errors.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import { messageOf } from '../../core/stored-error.ts'
 import { findLedger, isLedgerFile } from '../../ledger/find-ledger.ts'
 import { shownLedger } from '../../ledger/open-ledger.ts'
@@ -49,7 +49,7 @@ export function missingLedger(ledger: string): ErrandError {
   return new ErrandError(
     'NOT_FOUND',
     `There is no ledger at ${ledger}.${didYouMean(nearest)} "errand run PLAN" or "errand add" creates one; --ledger or ERRAND_LEDGER names another.`,
-    { ledger, ...defined({ nearest }) },
+    { ledger, ...omitUndefined({ nearest }) },
   )
 }
 

@@ -6,7 +6,7 @@ import { type FlagsOf, misuse, texts, wholeNumber } from '../terminal/arguments.
 import type { CommandIo } from '../terminal/io.ts'
 import { shellCommand } from '../terminal/shell-quote.ts'
 import { taskLabel, taskNumber } from '../terminal/task-labels.ts'
-import { rewording, type Wordings } from './rewording.ts'
+import { rewording, type Wordings } from './cli-errors.ts'
 
 export const ownerOptions = texts('as', 'fence')
 

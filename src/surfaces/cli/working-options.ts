@@ -1,5 +1,5 @@
 // Engine options of the verbs that run any ready task: commands, questions, and agents with their models.
-import { defined } from '../../core/defined.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import type { EngineOptions } from '../../engine/engine-api.ts'
 import { isLedgerFile } from '../../ledger/find-ledger.ts'
 import type { commandLineExecutors } from '../../plans/parse-plan.ts'
@@ -43,6 +43,6 @@ export async function planExecutors(
   const { createShell, createAsk } = await import('../../index.ts')
   return {
     shell: createShell({ ledger: isLedgerFile(ledger) ? ledger : undefined, inheritEnv }),
-    ask: createAsk(defined({ defaultAfterMs })),
+    ask: createAsk(omitUndefined({ defaultAfterMs })),
   } satisfies Record<(typeof commandLineExecutors)[number], unknown>
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json-text.ts'
 import { parse } from '../../core/parse.ts'
-import { rest } from '../../core/signals.ts'
+import { sleep } from '../../core/signals.ts'
 import { Answers } from './answers.ts'
 import { loadSdk, loadStdioSdk, type Sdk } from './load-sdk.ts'
 import { type McpStdioOptions, type ServedEngine, stdioOptionsSchema } from './mcp-options.ts'
@@ -198,7 +198,7 @@ class StdioConnection implements Transport {
   async #answerAndClose(): Promise<void> {
     this.#inputEnded.abort(new Error('the client has closed its input'))
     if (this.#unanswered.size > 0) {
-      await Promise.race([this.#answered.promise, rest(this.#clock, lastAnswersMs, this.#closing.signal)])
+      await Promise.race([this.#answered.promise, sleep(this.#clock, lastAnswersMs, this.#closing.signal)])
     }
     await this.close()
   }

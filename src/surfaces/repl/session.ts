@@ -6,7 +6,7 @@ import type { Engine } from '../../engine/engine-api.ts'
 import type { Task, TaskStatus } from '../../entities/task.ts'
 import type { TaskRow } from '../../operations/views/task-row.ts'
 import { misuse } from '../terminal/arguments.ts'
-import { namingTask } from '../terminal/named-refusal.ts'
+import { namingTask } from '../terminal/terminal-errors.ts'
 import type { Printer } from './printer.ts'
 import { shownValue } from './shown-value.ts'
 

@@ -3,9 +3,9 @@
 
 import { emitKeypressEvents, type Key } from 'node:readline'
 import { systemClock } from '../../core/clock.ts'
-import { defined } from '../../core/defined.ts'
 import { formatDuration } from '../../core/duration.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import type { Engine } from '../../engine/engine-api.ts'
 import type { Task } from '../../entities/task.ts'
 import { openSubtasks } from '../../plans/idle.ts'
@@ -151,7 +151,7 @@ export class AnswerPrompt {
     this.#isSending = true
     try {
       const value = typed === '' ? undefined : parseAnswer(typed, question.schema)
-      const answer = defined({ taskId: question.taskId, question: question.id, value })
+      const answer = omitUndefined({ taskId: question.taskId, question: question.id, value })
       await this.#engine.bus.call('task:answer', answer, cliCaller)
       this.#answered.add(question.id)
     } catch (error) {

@@ -1,12 +1,12 @@
 // Parses the answer that a person typed: JSON if possible, otherwise text.
 
 import type { Caller } from '../../bus/caller.ts'
-import { defined } from '../../core/defined.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import { type Issue, issueText, sentenceOf } from '../../core/parse.ts'
 import type { Engine } from '../../engine/engine-api.ts'
 import type { Task } from '../../entities/task.ts'
-import { changeAs } from './change-as.ts'
+import { changeAs } from './as-person.ts'
 import { cleanLine, firstLine } from './terminal-text.ts'
 
 /** Answers the open question of a task, or the named one; without a text, with its default. */
@@ -20,7 +20,7 @@ export async function answerTask(
   const asked = task.questions.find(({ id }) => question === undefined || id === question)
   const value = text === undefined ? undefined : parseAnswer(text, asked?.schema)
   try {
-    return await changeAs(engine, caller, 'task:answer', task, defined({ value, question }))
+    return await changeAs(engine, caller, 'task:answer', task, omitUndefined({ value, question }))
   } catch (error) {
     if (text === undefined || !ErrandError.isInstance(error) || error.code !== 'INVALID_ANSWER') throw error
     throw new ErrandError(error.code, refusalText(error, text, asked?.schema), error.details, error)

@@ -1,7 +1,7 @@
 // Shows changing data on a terminal until it is interrupted. The data is read only after a change, and only a few times per second.
 import type { Clock } from '../../core/clock.ts'
 import type { Notifier } from '../../core/notifier.ts'
-import { rest } from '../../core/signals.ts'
+import { sleep } from '../../core/signals.ts'
 import type { Output } from './io.ts'
 import { LiveScreen } from './live-screen.ts'
 
@@ -38,7 +38,7 @@ export async function watchScreen<P>({ output, clock, bell, signal, read, draw }
       show(await read())
       const restMs = Math.min(Math.max((clock.now() - begunAt) * restPerRead, minRestMs), maxRestMs)
       await bell.wait(signal)
-      await rest(clock, restMs, signal)
+      await sleep(clock, restMs, signal)
     }
   } finally {
     clock.clearTimeout(timer)

@@ -20,7 +20,7 @@ describe('a command whose engine dies', () => {
   /** @param opened whether the note ever becomes durable. */
   async function startEngine(command: string, opened: boolean): Promise<{ engine: ChildProcess; group: ProcessGroup }> {
     const script = `
-      import { shell } from '${root}/src/executors/shell.ts'
+      import { shell } from '${root}/src/commands/shell.ts'
       const note = (details) => {
         console.log(JSON.stringify(details))
         return ${opened ? 'Promise.resolve()' : 'new Promise(() => setInterval(() => {}, 1000))'}
@@ -84,8 +84,8 @@ describe('a command whose engine dies', () => {
       const again = 'if [ -e ran ]; then grep -qs "State:.[^Z]" /proc/$(cat pid)/status && exit 1; exit 0; fi'
       const run = `${again}; mkfifo fifo; ${daemon('fifo')} & cat fifo > pid; touch ran; sleep 1000`
       const script = `
-      import { createEngine } from '${root}/src/create-engine.ts'
-      import { shell } from '${root}/src/executors/shell.ts'
+      import { createEngine } from '${root}/src/engine/create-engine.ts'
+      import { shell } from '${root}/src/commands/shell.ts'
       const engine = await createEngine({ ledger: '${folder}/ledger.db', executors: { shell } })
       const input = { run: ${JSON.stringify(run)}, shell: '/bin/sh', cwd: '${folder}' }
       await engine.create({ executor: 'shell', input })

@@ -178,7 +178,7 @@ describe('The packed package', () => {
     expect(plain).toMatch(/at parse \(.*\/errand\/dist\/chunks\/library\.js:\d+:\d+\)/)
     const mapped = await run('--enable-source-maps', '--input-type=module', '-e', text)
     expect(mapped).toMatch(/at parse \(.*\/errand\/src\/core\/parse\.ts:\d+:\d+\)/)
-    expect(mapped).toMatch(/at openEngine \(.*\/errand\/src\/engine\.ts:\d+:\d+\)/)
+    expect(mapped).toMatch(/at openEngine \(.*\/errand\/src\/engine\/engine\.ts:\d+:\d+\)/)
   })
 
   it('the packed package loads the engine with its first use, the ledger with its first one, and yaml with the first plan', async () => {

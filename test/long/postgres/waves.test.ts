@@ -7,8 +7,8 @@ import { describe, expect, it, vi } from 'vitest'
 import type { TeamHost } from '../../../src/board/board-host.ts'
 import { claimNext, claimOnBoard } from '../../../src/board/claim-task.ts'
 import { createOnBoard } from '../../../src/board/create-task.ts'
-import { completeOnBoard, heartbeatOnBoard, releaseOnBoard } from '../../../src/board/hold-task.ts'
 import { numberRemaining } from '../../../src/board/numbering.ts'
+import { completeOnBoard, heartbeatOnBoard, releaseOnBoard } from '../../../src/board/owned-task.ts'
 import { answerRequest, sendRequest } from '../../../src/board/team/handshakes.ts'
 import { readInbox, sendMail } from '../../../src/board/team/mail.ts'
 import { updateOnBoard } from '../../../src/board/update-task.ts'
@@ -24,13 +24,14 @@ import { memorySettings } from '../../../src/memory/memory-settings.ts'
 import { completeAgent } from '../../../src/memory/team/complete-agent.ts'
 import { completeTask } from '../../../src/memory/team/complete-task.ts'
 import { joinTeam } from '../../../src/memory/team/join.ts'
+import { teamSteps } from '../../../src/memory/team/team-steps.ts'
 import type { TaskDraft } from '../../../src/operations/drafts/draft.ts'
 import { admit } from '../../../src/operations/steps/admit.ts'
 import { cancel } from '../../../src/operations/steps/cancel.ts'
 import { claim } from '../../../src/operations/steps/claim.ts'
 import { create } from '../../../src/operations/steps/create.ts'
 import { deleteTask } from '../../../src/operations/steps/delete.ts'
-import { block, unblock } from '../../../src/operations/steps/edges.ts'
+import { block, unblock } from '../../../src/operations/steps/dependencies.ts'
 import {
   appendMessage,
   beginEntry,
@@ -42,8 +43,8 @@ import { setSharedLimits } from '../../../src/operations/steps/limits.ts'
 import { retry } from '../../../src/operations/steps/retry.ts'
 import { send } from '../../../src/operations/steps/send.ts'
 import { settleRun } from '../../../src/operations/steps/settle-run.ts'
+import { complete, fail, pause, resume, start } from '../../../src/operations/steps/task-lifecycle.ts'
 import { fireTimers } from '../../../src/operations/steps/timers.ts'
-import { complete, fail, pause, resume, start } from '../../../src/operations/steps/verbs.ts'
 import { openLedger } from '../../../src/testing/index.ts'
 import { ledgerFile } from '../../engine/world.ts'
 import {
@@ -66,7 +67,7 @@ import { isFull } from '../full.ts'
 const groups = Number(process.env['ERRAND_RUNS'] ?? (isFull ? 600 : 100))
 const server = (await testServer()) as TestServer
 
-const ctx = { at: someTime + 10, instanceId: 'engine-1' }
+const ctx = { at: someTime + 10, instanceId: 'engine-1', teams: teamSteps }
 const retryPolicy = { maxAttempts: 2, backoffMs: 0, backoff: 'fixed', maxBackoffMs: 0, jitter: 0, on: [] } as const
 const instance = { id: 'engine-1', pid: 1, host: 'here', startedAt: someTime, leaseUntil: someTime, endedAt: null }
 

@@ -1,5 +1,5 @@
 // `errand cancel`: cancels tasks and what is below them.
-import { forEachTask } from '../each-ref.ts'
+import { forEachTask } from '../each-task.ts'
 import { defineVerb } from '../verb.ts'
 
 export const cancel = defineVerb({

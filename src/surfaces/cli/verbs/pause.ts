@@ -1,5 +1,5 @@
 // `errand pause`: stops working tasks until they are resumed.
-import { forEachTask } from '../each-ref.ts'
+import { forEachTask } from '../each-task.ts'
 import { defineVerb } from '../verb.ts'
 
 export const pause = defineVerb({

@@ -1,5 +1,5 @@
 // `errand resume`: lets paused tasks run again.
-import { forEachTask } from '../each-ref.ts'
+import { forEachTask } from '../each-task.ts'
 import { defineVerb } from '../verb.ts'
 
 export const resume = defineVerb({

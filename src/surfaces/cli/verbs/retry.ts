@@ -1,6 +1,6 @@
 // `errand retry`: gives failed tasks a new attempt.
 import { switches } from '../../terminal/arguments.ts'
-import { forEachTask } from '../each-ref.ts'
+import { forEachTask } from '../each-task.ts'
 import { defineVerb } from '../verb.ts'
 
 export const retry = defineVerb({

@@ -1,6 +1,6 @@
 // `errand rm`: deletes tasks.
 import { oneOf, texts } from '../../terminal/arguments.ts'
-import { childrenFates, forEachTask } from '../each-ref.ts'
+import { childrenFates, forEachTask } from '../each-task.ts'
 import { defineVerb } from '../verb.ts'
 
 export const rm = defineVerb({

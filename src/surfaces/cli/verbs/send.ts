@@ -1,7 +1,7 @@
 // `errand send`: a message from a person to a task. The process that runs the task reads it.
 import { misuse, switches } from '../../terminal/arguments.ts'
+import { changeAs } from '../../terminal/as-person.ts'
 import { cliCaller } from '../../terminal/caller.ts'
-import { changeAs } from '../../terminal/change-as.ts'
 import { printValue } from '../../terminal/io.ts'
 import { changedLine } from '../../terminal/task-labels.ts'
 import { withTask } from '../open-ledger.ts'

@@ -13,8 +13,8 @@ import { shellCommand } from '../../../terminal/shell-quote.ts'
 import { printTable } from '../../../terminal/table.ts'
 import { indented } from '../../../terminal/terminal-text.ts'
 import { boardOptions, boardRef, requireMember, withBoard, writerOf } from '../../board-target.ts'
+import { rewording, type Wordings } from '../../cli-errors.ts'
 import { ownerOptions } from '../../owner-flags.ts'
-import { rewording, type Wordings } from '../../rewording.ts'
 import { defineVerb } from '../../verb.ts'
 
 export const claim = defineVerb({

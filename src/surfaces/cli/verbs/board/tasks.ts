@@ -5,7 +5,7 @@ import { printBoard, printChanged, printUnblocked } from '../../../terminal/boar
 import { cliCaller } from '../../../terminal/caller.ts'
 import { type CommandIo, print, printJson, printValue } from '../../../terminal/io.ts'
 import { boardOptions, boardRef, boardRefs, withBoard } from '../../board-target.ts'
-import { childrenFates, forEachRef } from '../../each-ref.ts'
+import { childrenFates, forEachRef } from '../../each-task.ts'
 import { contextText, readContext } from '../../task-context.ts'
 import { defineVerb } from '../../verb.ts'
 

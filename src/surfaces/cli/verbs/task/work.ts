@@ -16,9 +16,9 @@ import {
 } from '../../../terminal/team-text.ts'
 import { cleanLine, indented } from '../../../terminal/terminal-text.ts'
 import { requireMember } from '../../board-target.ts'
+import { rewording, type Wordings } from '../../cli-errors.ts'
 import { withTask } from '../../open-ledger.ts'
 import { asOwner, claimTokenIfClaimed, ownerOptions } from '../../owner-flags.ts'
-import { rewording, type Wordings } from '../../rewording.ts'
 import { defineVerb } from '../../verb.ts'
 
 export const context = defineVerb({

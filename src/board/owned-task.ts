@@ -1,6 +1,6 @@
 // What an owner does with its task on the board: complete, release, heartbeat. And deleting a task.
 
-import { readForProgram } from '../bus/reader.ts'
+import { readForProgram } from '../bus/read-principal.ts'
 import { ErrandError } from '../core/errors.ts'
 import { type BoardRef, type BoardTask, boardStatusOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'

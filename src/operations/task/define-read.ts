@@ -7,7 +7,7 @@ import type { Op, Reads } from '../../ledger/ledger.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { requireOwn } from '../own-tasks.ts'
 import { loadTask } from '../steps/step-context.ts'
-import type { ChangeContext } from './task-change.ts'
+import type { ChangeContext } from './define-change.ts'
 import { taskIdSchema } from './task-input.ts'
 
 interface ReadDefinition<Id extends string, O extends z.ZodObject, R> {

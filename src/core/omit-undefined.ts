@@ -5,6 +5,6 @@ type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
 }
 
 /** A copy without the keys whose value is undefined. */
-export function defined<T extends object>(values: T): Defined<T> {
+export function omitUndefined<T extends object>(values: T): Defined<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
 }
