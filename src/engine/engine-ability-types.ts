@@ -2,13 +2,13 @@
 
 import type { modelEmbed, modelList, modelLlm, modelRegister } from '../agents/operations/models.ts'
 import type { Ability } from '../bus/ability.ts'
-import type { memAbilities } from '../memory/operations/mem-abilities.ts'
+import type { memoryOperations } from '../memory/operations/index.ts'
 import type { planRun } from '../plans/operations/run.ts'
-import type { HostedAbility } from './register-abilities.ts'
+import type { HostedOperation } from './operations.ts'
 
 type Listed =
-  | HostedAbility
-  | (typeof memAbilities)[number]
+  | HostedOperation
+  | (typeof memoryOperations)[number]
   | typeof modelEmbed
   | typeof modelList
   | typeof modelLlm

@@ -3,23 +3,18 @@
 import type { EmbeddingModelLike } from '../agents/models/embedding-model.ts'
 import type { ModelRegistry } from '../agents/models/model-registry.ts'
 import { modelEmbed, modelList, modelLlm, modelRegister } from '../agents/operations/models.ts'
-import { taskRoute } from '../agents/operations/route.ts'
-import { boardAbilities } from '../board/operations/index.ts'
 import { type Ability, renamedAbility } from '../bus/ability.ts'
 import type { Bus } from '../bus/bus.ts'
 import { forwardAbilities } from '../bus/forward.ts'
 import { ownAbility } from '../bus/own-abilities.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
-import { memAbilities } from '../memory/operations/mem-abilities.ts'
+import { memoryOperations } from '../memory/operations/index.ts'
 import type { MemoryAbilityHost } from '../memory/operations/memory-ability-host.ts'
-import { teamAbilities } from '../memory/operations/team-abilities.ts'
-import { engineAbilities } from '../operations/engine/index.ts'
-import { eventAbilities } from '../operations/event/index.ts'
 import { requireWithin } from '../operations/steps/conditions.ts'
-import { taskAbilities } from '../operations/task/index.ts'
 import { planRun } from '../plans/operations/run.ts'
 import type { PlansRoot } from '../plans/plans-root.ts'
+import { hostedOperations } from './operations.ts'
 import type { WingName, Wings } from './wings.ts'
 
 /** What the abilities of the core and of all wings require of the engine. */
@@ -32,15 +27,6 @@ export interface WholeHost extends MemoryAbilityHost {
   /** The folder of plans that come from outside; null: none are run. */
   readonly plansRoot: PlansRoot | null
 }
-
-const hostedAbilities = {
-  core: [...engineAbilities, ...eventAbilities, ...taskAbilities],
-  agents: [taskRoute],
-  board: boardAbilities,
-  memory: teamAbilities,
-} as const
-
-export type HostedAbility = (typeof hostedAbilities)[keyof typeof hostedAbilities][number]
 
 /** The engine's own abilities with ids that users may register themselves, to distinguish the two. */
 const replaceable = new WeakSet<object>()
@@ -81,16 +67,16 @@ function registerAbilities(bus: Bus, host: WholeHost, runBus: Bus, wings: Wings)
 function ownAbilities(host: WholeHost, wings: Wings): Ability[] {
   return [
     ...(host.embeddingModel === null || !wings.has('agents') ? [] : [modelEmbed(host.embeddingModel)]),
-    ...(host.plansRoot === null || !wings.has('plans') ? [] : [planRun(host, host.plansRoot)]),
-    ...Object.entries(hostedAbilities).flatMap(([part, abilities]) =>
-      part === 'core' || wings.has(part as WingName) ? abilities.map((ability) => ability(host)) : [],
+    ...(host.plansRoot === null || !wings.has('plans') ? [] : [planRun({ ...host, plansRoot: host.plansRoot })]),
+    ...Object.entries(hostedOperations).flatMap(([part, operations]) =>
+      part === 'core' || wings.has(part as WingName) ? operations.map((operation) => operation(host)) : [],
     ),
   ]
 }
 
 function offeredMemory(host: WholeHost): Ability[] {
   if (!host.memory.offered) return []
-  const abilities = memAbilities.map((ability) => ability(host))
+  const abilities = memoryOperations.map((operation) => operation(host))
   for (const ability of abilities) replaceable.add(ownAbility(ability))
   return abilities
 }

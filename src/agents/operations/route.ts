@@ -1,33 +1,30 @@
 // task:route: finds the open task that a message is for, or that it starts a new one. Nothing is sent.
 
-import { defineAbility } from '../../bus/ability.ts'
 import { ErrandError } from '../../core/errors.ts'
 import type { Engine } from '../../engine/engine-api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
-import type { AbilityHost } from '../../operations/ability-host.ts'
+import { defineOperation } from '../../operations/define-operation.ts'
 import { askModelOf } from '../routing/ask-model.ts'
 import { routeInEngine } from '../routing/handler-engine.ts'
 import { routeInputSchema, routeOutputSchema } from '../routing/route.ts'
 
 /** A caller with a task routes among the tasks below it; others are not found. */
-export function taskRoute(host: AbilityHost) {
-  return defineAbility({
-    id: 'task:route',
-    access: 'control',
-    description: 'Finds the open task that a message belongs to; null if it starts something new.',
-    input: routeInputSchema(),
-    output: routeOutputSchema(),
-    async handle({ message }, { caller, signal }) {
-      const engine = await host.engineFor(caller)
-      const { taskId, confidence, reason } = await routeInEngine(asSeenBy(engine), message, {
-        ask: askModelOf(undefined, engine.bus),
-        signal,
-        ...(caller.taskId === undefined ? {} : { candidates: await openBelow(engine, caller.taskId) }),
-      })
-      return { taskId, confidence, ...(reason === undefined ? {} : { reason }) }
-    },
-  })
-}
+export const taskRoute = defineOperation({
+  id: 'task:route',
+  access: 'control',
+  description: 'Finds the open task that a message belongs to; null if it starts something new.',
+  input: routeInputSchema,
+  output: routeOutputSchema,
+  async handle({ message }, { caller, signal }, host) {
+    const engine = await host.engineFor(caller)
+    const { taskId, confidence, reason } = await routeInEngine(asSeenBy(engine), message, {
+      ask: askModelOf(undefined, engine.bus),
+      signal,
+      ...(caller.taskId === undefined ? {} : { candidates: await openBelow(engine, caller.taskId) }),
+    })
+    return { taskId, confidence, ...(reason === undefined ? {} : { reason }) }
+  },
+})
 
 async function openBelow(engine: Engine, taskId: string): Promise<Task[]> {
   return (await engine.subtree(taskId)).filter((task) => !isSettled(task.status))

@@ -1,12 +1,11 @@
 // The abilities for members of a board: mail, requests that are answered yes or no, and waiting for mail or a task.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
-import type { AbilityHost } from '../../operations/ability-host.ts'
 import { asSchema, nameOf, requireName } from '../../operations/acting-as.ts'
+import { defineOperation } from '../../operations/define-operation.ts'
 import { maxWaitMs } from '../team/await-work.ts'
 import { answerRequest, requestSchema, requestsOf, sendRequest } from '../team/handshakes.ts'
 import { readInbox, returnMail, sendMail, verdictSchema } from '../team/mail.ts'
@@ -45,171 +44,130 @@ function requireMember(caller: Caller, as: string | undefined): string {
   throw new ErrandError('INVALID_INPUT', 'Mail requires the name of a member: set `as`.', { field: 'as' })
 }
 
-const boardSendInput = once(() =>
-  z.strictObject({
-    to: memberSchema,
-    body: bodySchema().min(1),
-    topic: topicSchema().optional(),
-    as: asSchema.optional(),
-    board: boardSchema,
-  }),
-)
-
-const boardSendOutput = once(() => z.object({ id: z.string() }))
-
 /** The message is stored under the name, whether or not a member uses it yet. */
-export function boardSend(host: AbilityHost) {
-  return defineAbility({
-    id: 'board:send',
-    access: 'control',
-    description: 'Sends a message to the inbox of a team member.',
-    input: boardSendInput(),
-    output: boardSendOutput(),
-    handle: async ({ board, as, ...letter }, { caller }) => ({
-      id: await sendMail(host, board, requireMember(caller, as), letter),
+export const boardSend = defineOperation({
+  id: 'board:send',
+  access: 'control',
+  description: 'Sends a message to the inbox of a team member.',
+  input: () =>
+    z.strictObject({
+      to: memberSchema,
+      body: bodySchema().min(1),
+      topic: topicSchema().optional(),
+      as: asSchema.optional(),
+      board: boardSchema,
     }),
-  })
-}
-
-const boardInboxInput = once(() =>
-  z.strictObject({
-    as: asSchema.optional(),
-    limit: z.int().min(1).max(500).default(50).describe('Maximum number of messages. Default 50.'),
-    keep: z.boolean().default(false).describe('Leave the messages unread. Default false.'),
-    board: boardSchema,
+  output: () => z.object({ id: z.string() }),
+  handle: async ({ board, as, ...letter }, { caller }, host) => ({
+    id: await sendMail(host, board, requireMember(caller, as), letter),
   }),
-)
-
-const boardInboxOutput = once(() => z.object({ mail: z.array(mailSchema()), more: z.boolean() }))
+})
 
 /** Each message is returned once. With `keep` messages stay unread. */
-export function boardInbox(host: AbilityHost) {
-  return defineAbility({
-    id: 'board:inbox',
-    access: 'read',
-    description: 'Returns your unread messages, oldest first, and marks them as read.',
-    input: boardInboxInput(),
-    output: boardInboxOutput(),
-    handle: async ({ board, as, ...options }, { caller, onUndelivered }) => {
-      const reader = requireMember(caller, as)
-      const inbox = await readInbox(host, board, reader, options)
-      if (!options.keep && inbox.mail.length > 0) onUndelivered?.(() => returnMail(host, board, reader, inbox.mail))
-      return inbox
-    },
-  })
-}
-
-const boardRequestInput = once(() =>
-  z.strictObject({
-    to: memberSchema,
-    topic: topicSchema().describe('The topic: shutdown, plan_approval, or your own.'),
-    body: bodySchema().default('').describe('Details, for example the plan to approve.'),
-    as: asSchema.optional(),
-    board: boardSchema,
-  }),
-)
-
-const boardRequestOutput = once(() => z.object({ requestId: z.string() }))
+export const boardInbox = defineOperation({
+  id: 'board:inbox',
+  access: 'read',
+  description: 'Returns your unread messages, oldest first, and marks them as read.',
+  input: () =>
+    z.strictObject({
+      as: asSchema.optional(),
+      limit: z.int().min(1).max(500).default(50).describe('Maximum number of messages. Default 50.'),
+      keep: z.boolean().default(false).describe('Leave the messages unread. Default false.'),
+      board: boardSchema,
+    }),
+  output: () => z.object({ mail: z.array(mailSchema()), more: z.boolean() }),
+  handle: async ({ board, as, ...options }, { caller, onUndelivered }, host) => {
+    const reader = requireMember(caller, as)
+    const inbox = await readInbox(host, board, reader, options)
+    if (!options.keep && inbox.mail.length > 0) onUndelivered?.(() => returnMail(host, board, reader, inbox.mail))
+    return inbox
+  },
+})
 
 /** The request and its answer arrive in the inboxes with the same `requestId`. */
-export function boardRequest(host: AbilityHost) {
-  return defineAbility({
-    id: 'board:request',
-    access: 'control',
-    description:
-      'Sends a request to a team member, who answers yes or no. The answer arrives in your inbox with the same requestId.',
-    input: boardRequestInput(),
-    output: boardRequestOutput(),
-    handle: async ({ board, as, ...letter }, { caller }) => ({
-      requestId: await sendRequest(host, board, requireMember(caller, as), letter),
+export const boardRequest = defineOperation({
+  id: 'board:request',
+  access: 'control',
+  description:
+    'Sends a request to a team member, who answers yes or no. The answer arrives in your inbox with the same requestId.',
+  input: () =>
+    z.strictObject({
+      to: memberSchema,
+      topic: topicSchema().describe('The topic: shutdown, plan_approval, or your own.'),
+      body: bodySchema().default('').describe('Details, for example the plan to approve.'),
+      as: asSchema.optional(),
+      board: boardSchema,
     }),
-  })
-}
-
-const boardRespondInput = once(() =>
-  z.strictObject({
-    requestId: z.string().trim().min(1).max(100).describe('Id of the request, from the message.'),
-    approve: z.boolean(),
-    body: bodySchema().default(''),
-    as: asSchema.optional(),
+  output: () => z.object({ requestId: z.string() }),
+  handle: async ({ board, as, ...letter }, { caller }, host) => ({
+    requestId: await sendRequest(host, board, requireMember(caller, as), letter),
   }),
-)
-
-const boardRespondOutput = once(() => z.object({ request: requestSchema() }))
+})
 
 /** Only the recipient can answer, and only once. */
-export function boardRespond(host: AbilityHost) {
-  return defineAbility({
-    id: 'board:respond',
-    access: 'control',
-    description:
-      'Answers a request that you received with yes or no and an optional message. A request is answered once.',
-    input: boardRespondInput(),
-    output: boardRespondOutput(),
-    handle: async ({ as, ...answer }, { caller }) => ({
-      request: await answerRequest(host, requireMember(caller, as), answer),
+export const boardRespond = defineOperation({
+  id: 'board:respond',
+  access: 'control',
+  description:
+    'Answers a request that you received with yes or no and an optional message. A request is answered once.',
+  input: () =>
+    z.strictObject({
+      requestId: z.string().trim().min(1).max(100).describe('Id of the request, from the message.'),
+      approve: z.boolean(),
+      body: bodySchema().default(''),
+      as: asSchema.optional(),
     }),
-  })
-}
-
-const boardRequestsInput = once(() =>
-  z.strictObject({
-    as: asSchema.optional(),
-    limit: z.int().min(1).max(100).default(50).describe('Maximum number of requests. Default 50.'),
-    board: boardSchema,
+  output: () => z.object({ request: requestSchema() }),
+  handle: async ({ as, ...answer }, { caller }, host) => ({
+    request: await answerRequest(host, requireMember(caller, as), answer),
   }),
-)
+})
 
-const boardRequestsOutput = once(() => z.object({ requests: z.array(requestSchema()) }))
-
-export function boardRequests(host: AbilityHost) {
-  return defineAbility({
-    id: 'board:requests',
-    access: 'read',
-    description: 'Lists the requests that you sent or received, latest first, with their verdicts.',
-    input: boardRequestsInput(),
-    output: boardRequestsOutput(),
-    handle: async ({ board, as, limit }, { caller }) => ({
-      requests: await requestsOf(host, board, requireMember(caller, as), limit),
+export const boardRequests = defineOperation({
+  id: 'board:requests',
+  access: 'read',
+  description: 'Lists the requests that you sent or received, latest first, with their verdicts.',
+  input: () =>
+    z.strictObject({
+      as: asSchema.optional(),
+      limit: z.int().min(1).max(100).default(50).describe('Maximum number of requests. Default 50.'),
+      board: boardSchema,
     }),
-  })
-}
-
-const boardWaitInput = once(() =>
-  z.strictObject({
-    ...nextClaimShape(),
-    pollMs: durationSchema({ min: 50, max: maxWaitMs })
-      .default(5_000)
-      .describe('Maximum time between two checks, in milliseconds; changes are noticed earlier. Default 5,000.'),
-    timeoutMs: durationSchema({ max: maxWaitMs }).default(30_000).describe('Time-out in milliseconds. Default 30,000.'),
-    board: boardSchema,
+  output: () => z.object({ requests: z.array(requestSchema()) }),
+  handle: async ({ board, as, limit }, { caller }, host) => ({
+    requests: await requestsOf(host, board, requireMember(caller, as), limit),
   }),
-)
-
-const boardWaitOutput = once(() =>
-  z.object({
-    kind: z.enum(['mail', 'task', 'idle']),
-    mail: z.array(mailSchema()).optional(),
-    more: z.boolean().optional(),
-    task: boardTaskSchema().optional(),
-  }),
-)
+})
 
 /** Checks the inbox first, then the board. A returned task is claimed; nothing is claimed for a caller that has disconnected. */
-export function boardWait(host: AbilityHost) {
-  return defineAbility({
-    id: 'board:wait',
-    access: 'read',
-    description:
-      'Waits for mail or for a task that you can claim, and returns the mail or claims the task. kind is mail, task, or idle after the time-out.',
-    input: boardWaitInput(),
-    output: boardWaitOutput(),
-    scope: ({ parent }) => idsAmong(parent),
-    handle: async ({ board, as, pollMs, timeoutMs, ...options }, { caller, signal, onUndelivered }) => {
-      const next = { ...options, as: requireName(caller, as), source: caller.surface }
-      const work = await waitForWork(host, { board, caller }, next, { pollMs, timeoutMs }, signal)
-      onUndelivered?.(() => giveBackWork(host, { board, caller }, work, next, undelivered))
-      return work
-    },
-  })
-}
+export const boardWait = defineOperation({
+  id: 'board:wait',
+  access: 'read',
+  description:
+    'Waits for mail or for a task that you can claim, and returns the mail or claims the task. kind is mail, task, or idle after the time-out.',
+  input: () =>
+    z.strictObject({
+      ...nextClaimShape(),
+      pollMs: durationSchema({ min: 50, max: maxWaitMs })
+        .default(5_000)
+        .describe('Maximum time between two checks, in milliseconds; changes are noticed earlier. Default 5,000.'),
+      timeoutMs: durationSchema({ max: maxWaitMs })
+        .default(30_000)
+        .describe('Time-out in milliseconds. Default 30,000.'),
+      board: boardSchema,
+    }),
+  output: () =>
+    z.object({
+      kind: z.enum(['mail', 'task', 'idle']),
+      mail: z.array(mailSchema()).optional(),
+      more: z.boolean().optional(),
+      task: boardTaskSchema().optional(),
+    }),
+  scope: ({ parent }) => idsAmong(parent),
+  handle: async ({ board, as, pollMs, timeoutMs, ...options }, { caller, signal, onUndelivered }, host) => {
+    const next = { ...options, as: requireName(caller, as), source: caller.surface }
+    const work = await waitForWork(host, { board, caller }, next, { pollMs, timeoutMs }, signal)
+    onUndelivered?.(() => giveBackWork(host, { board, caller }, work, next, undelivered))
+    return work
+  },
+})

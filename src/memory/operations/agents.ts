@@ -1,6 +1,5 @@
 // The abilities agent:join, agent:complete and agent:timeline: agents join a task, complete their work, and list their past work.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { taskIdSchema } from '../../entities/task-fields.ts'
 import { maxObjectives } from '../../entities/team.ts'
@@ -19,7 +18,7 @@ import {
   roleSchema,
   summarySchema,
 } from './agent-input.ts'
-import type { MemoryAbilityHost } from './memory-ability-host.ts'
+import { defineMemoryOperation } from './memory-ability-host.ts'
 import { teamContextSchema } from './team-view.ts'
 
 const joinSchema = once(() =>
@@ -35,23 +34,20 @@ const joinSchema = once(() =>
   }),
 )
 
-const agentJoinInput = once(() => eitherCase(joinSchema(), { assignedObjectives: 'objectives' }))
-
-const agentJoinOutput = once(() => z.object({ branch: z.string(), context: teamContextSchema() }))
-
 /** A caller with a task may only name tasks of its own subtree. */
-export function agentJoin(host: MemoryAbilityHost) {
-  return defineAbility({
-    id: 'agent:join',
-    access: 'create',
-    description:
-      'Adds an agent to the team of a task. Creates a memory branch for it and returns the context of the team.',
-    input: agentJoinInput(),
-    output: agentJoinOutput(),
-    scope: ({ taskId }) => [taskId],
-    handle: (input, { caller }) => joinTeam(host, caller, input),
-  })
-}
+export const agentJoin = defineMemoryOperation({
+  id: 'agent:join',
+  access: 'create',
+  description:
+    'Adds an agent to the team of a task. Creates a memory branch for it and returns the context of the team.',
+  routes: [
+    { endpoint: 'POST /tasks/{taskId}/join', tag: 'Teams', operationId: 'joinTask', summary: 'Add an agent to a task' },
+  ],
+  input: () => eitherCase(joinSchema(), { assignedObjectives: 'objectives' }),
+  output: () => z.object({ branch: z.string(), context: teamContextSchema() }),
+  scope: ({ taskId }) => [taskId],
+  handle: (input, { caller }, host) => joinTeam(host, caller, input),
+})
 
 const completeSchema = once(() =>
   z.strictObject({
@@ -63,28 +59,29 @@ const completeSchema = once(() =>
   }),
 )
 
-const agentCompleteInput = once(() => eitherCase(completeSchema(), { resultSummary: 'summary' }))
-
-const agentCompleteOutput = once(() =>
-  z.object({
-    ...mergeOutcomeSchema().shape,
-    consolidation: z.object({ ...countsShape, summary: z.string().nullable() }),
-  }),
-)
-
 /** A caller with a task may only name tasks of its own subtree. */
-export function agentComplete(host: MemoryAbilityHost) {
-  return defineAbility({
-    id: 'agent:complete',
-    access: 'control',
-    description:
-      'Completes the work of an agent on a task: consolidates its observations into facts and merges its memory branch into that of the team.',
-    input: agentCompleteInput(),
-    output: agentCompleteOutput(),
-    scope: ({ taskId }) => [taskId],
-    handle: (input, { caller }) => completeAgent(host, caller, input),
-  })
-}
+export const agentComplete = defineMemoryOperation({
+  id: 'agent:complete',
+  access: 'control',
+  description:
+    'Completes the work of an agent on a task: consolidates its observations into facts and merges its memory branch into that of the team.',
+  routes: [
+    {
+      endpoint: 'POST /tasks/{taskId}/agents/{agentId}/complete',
+      tag: 'Teams',
+      operationId: 'completeAgent',
+      summary: 'Complete the work of an agent',
+    },
+  ],
+  input: () => eitherCase(completeSchema(), { resultSummary: 'summary' }),
+  output: () =>
+    z.object({
+      ...mergeOutcomeSchema().shape,
+      consolidation: z.object({ ...countsShape, summary: z.string().nullable() }),
+    }),
+  scope: ({ taskId }) => [taskId],
+  handle: (input, { caller }, host) => completeAgent(host, caller, input),
+})
 
 const stintsSchema = once(() =>
   z.strictObject({
@@ -94,22 +91,24 @@ const stintsSchema = once(() =>
   }),
 )
 
-const agentTimelineInput = once(() => eitherCase(stintsSchema()))
-
-const agentTimelineOutput = once(() => z.object({ stints: z.array(timelineSchema) }))
-
 /** Latest first. Spans all tasks, so it is reserved for people and programs. */
-export function agentTimeline(host: MemoryAbilityHost) {
-  return defineAbility({
-    id: 'agent:timeline',
-    access: 'read',
-    description: 'Lists the work of an agent across all tasks, latest first: role, start, end and summary.',
-    input: agentTimelineInput(),
-    output: agentTimelineOutput(),
-    models: false,
-    async handle(input, { caller }) {
-      refuseTasks(caller, 'agent:timeline')
-      return { stints: await stintsOf(host, input) }
+export const agentTimeline = defineMemoryOperation({
+  id: 'agent:timeline',
+  access: 'read',
+  description: 'Lists the work of an agent across all tasks, latest first: role, start, end and summary.',
+  routes: [
+    {
+      endpoint: 'GET /agents/{agentId}/timeline',
+      tag: 'Teams',
+      operationId: 'getTimeline',
+      summary: 'List the work of an agent',
     },
-  })
-}
+  ],
+  input: () => eitherCase(stintsSchema()),
+  output: () => z.object({ stints: z.array(timelineSchema) }),
+  models: false,
+  async handle(input, { caller }, host) {
+    refuseTasks(caller, 'agent:timeline')
+    return { stints: await stintsOf(host, input) }
+  },
+})

@@ -1,6 +1,5 @@
 // task:complete: completes the task of a team; its durable facts are merged into the branch above.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import { asSchema, fenceSchema, nameOf } from '../../operations/acting-as.ts'
@@ -9,7 +8,7 @@ import { taskIdSchema } from '../../operations/task/task-input.ts'
 import { mergeOutcomeSchema } from '../merge.ts'
 import { completeTask } from '../team/complete-task.ts'
 import { summarySchema } from './agent-input.ts'
-import type { MemoryAbilityHost } from './memory-ability-host.ts'
+import { defineMemoryOperation } from './memory-ability-host.ts'
 
 const inputSchema = once(() =>
   z
@@ -33,39 +32,39 @@ const inputSchema = once(() =>
     }),
 )
 
-const taskCompleteInput = once(() =>
-  eitherCase(inputSchema(), {
-    resultSummary: 'summary',
-    mergeToParent: 'merge',
-    archiveBranches: 'archive',
-  }),
-)
-
-const taskCompleteOutput = once(() =>
-  z.object({
-    taskId: z.string(),
-    status: z.enum(taskStatuses),
-    /** Null if nothing was merged. */
-    merge: mergeOutcomeSchema().nullable(),
-    /** Ids of the durable facts. */
-    durable: z.array(z.string()),
-    ephemeral: z.int().min(0),
-  }),
-)
-
 /** A caller with a task may complete tasks below it, but not itself: its run would end in the middle of the call. */
-export function taskComplete(host: MemoryAbilityHost) {
-  return defineAbility({
-    id: 'task:complete',
-    access: 'control',
-    description:
-      'Completes a task that a team has worked on. Its facts are evaluated, and durable ones are merged into the branch above.',
-    input: taskCompleteInput(),
-    output: taskCompleteOutput(),
-    scope: ({ taskId }) => [taskId],
-    handle({ owner, fence, ...request }, { caller }) {
-      const by = nameOf(caller, owner)
-      return completeTask(host, caller, { ...request, by: by === undefined ? undefined : { owner: by, fence } })
+export const taskComplete = defineMemoryOperation({
+  id: 'task:complete',
+  access: 'control',
+  description:
+    'Completes a task that a team has worked on. Its facts are evaluated, and durable ones are merged into the branch above.',
+  routes: [
+    {
+      endpoint: 'POST /tasks/{taskId}/complete',
+      tag: 'Teams',
+      operationId: 'completeTask',
+      summary: 'Complete a task',
     },
-  })
-}
+  ],
+  input: () =>
+    eitherCase(inputSchema(), {
+      resultSummary: 'summary',
+      mergeToParent: 'merge',
+      archiveBranches: 'archive',
+    }),
+  output: () =>
+    z.object({
+      taskId: z.string(),
+      status: z.enum(taskStatuses),
+      /** Null if nothing was merged. */
+      merge: mergeOutcomeSchema().nullable(),
+      /** Ids of the durable facts. */
+      durable: z.array(z.string()),
+      ephemeral: z.int().min(0),
+    }),
+  scope: ({ taskId }) => [taskId],
+  handle({ owner, fence, ...request }, { caller }, host) {
+    const by = nameOf(caller, owner)
+    return completeTask(host, caller, { ...request, by: by === undefined ? undefined : { owner: by, fence } })
+  },
+})

@@ -1,13 +1,12 @@
 // The abilities of a team's objectives: add, update, and list their changes.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { maxObjectives, objectiveStatuses } from '../../entities/team.ts'
 import { eitherCase } from '../../operations/key-case.ts'
 import { taskIdSchema } from '../../operations/task/task-input.ts'
 import { appendObjectives, objectiveLog as logOf, objectiveChangeSchema, updateObjective } from '../team/objectives.ts'
 import { agentIdSchema, objectiveAliases, objectiveIdSchema } from './agent-input.ts'
-import type { MemoryAbilityHost } from './memory-ability-host.ts'
+import { defineMemoryOperation } from './memory-ability-host.ts'
 import { objectivesSchema } from './team-view.ts'
 
 const addSchema = once(() =>
@@ -21,20 +20,24 @@ const addSchema = once(() =>
   }),
 )
 
-const objectiveAddInput = once(() => eitherCase(addSchema()))
-
 /** New objectives continue the numbering and start as todo. */
-export function objectiveAdd(host: MemoryAbilityHost) {
-  return defineAbility({
-    id: 'objective:add',
-    access: 'control',
-    description: 'Adds objectives to a task.',
-    input: objectiveAddInput(),
-    output: objectivesSchema(),
-    scope: ({ taskId }) => [taskId],
-    handle: async (input, { caller }) => ({ objectives: await appendObjectives(host, caller, input) }),
-  })
-}
+export const objectiveAdd = defineMemoryOperation({
+  id: 'objective:add',
+  access: 'control',
+  description: 'Adds objectives to a task.',
+  routes: [
+    {
+      endpoint: 'POST /tasks/{taskId}/objectives',
+      tag: 'Teams',
+      operationId: 'addObjectives',
+      summary: 'Add objectives to a task',
+    },
+  ],
+  input: () => eitherCase(addSchema()),
+  output: objectivesSchema,
+  scope: ({ taskId }) => [taskId],
+  handle: async (input, { caller }, host) => ({ objectives: await appendObjectives(host, caller, input) }),
+})
 
 const updateSchema = once(() =>
   z.strictObject({
@@ -49,21 +52,25 @@ const updateSchema = once(() =>
   }),
 )
 
-const objectiveUpdateInput = once(() => eitherCase(updateSchema(), objectiveAliases))
-
 /** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the step itself. */
-export function objectiveUpdate(host: MemoryAbilityHost) {
-  return defineAbility({
-    id: 'objective:update',
-    access: 'control',
-    description: 'Updates an objective of a task: its status (todo, active, done or blocked), agent and notes.',
-    input: objectiveUpdateInput(),
-    output: objectivesSchema(),
-    // A repetition changes nothing.
-    onInterrupt: 'rerun',
-    handle: async (input, { caller }) => ({ objectives: await updateObjective(host, caller, input) }),
-  })
-}
+export const objectiveUpdate = defineMemoryOperation({
+  id: 'objective:update',
+  access: 'control',
+  description: 'Updates an objective of a task: its status (todo, active, done or blocked), agent and notes.',
+  routes: [
+    {
+      endpoint: 'PATCH /tasks/{taskId}/objectives/{objectiveId}',
+      tag: 'Teams',
+      operationId: 'updateObjective',
+      summary: 'Update an objective',
+    },
+  ],
+  input: () => eitherCase(updateSchema(), objectiveAliases),
+  output: objectivesSchema,
+  // A repetition changes nothing.
+  onInterrupt: 'rerun',
+  handle: async (input, { caller }, host) => ({ objectives: await updateObjective(host, caller, input) }),
+})
 
 const logSchema = once(() =>
   z.strictObject({
@@ -72,18 +79,12 @@ const logSchema = once(() =>
   }),
 )
 
-const objectiveLogInput = once(() => eitherCase(logSchema(), objectiveAliases))
-
-const objectiveLogOutput = once(() => z.object({ changes: z.array(objectiveChangeSchema) }))
-
 /** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the read itself. */
-export function objectiveLog(host: MemoryAbilityHost) {
-  return defineAbility({
-    id: 'objective:log',
-    access: 'read',
-    description: 'Lists the changes of the objectives of a task, oldest first: time, agent, previous and new status.',
-    input: objectiveLogInput(),
-    output: objectiveLogOutput(),
-    handle: async (input, { caller }) => ({ changes: await logOf(host, caller, input) }),
-  })
-}
+export const objectiveLog = defineMemoryOperation({
+  id: 'objective:log',
+  access: 'read',
+  description: 'Lists the changes of the objectives of a task, oldest first: time, agent, previous and new status.',
+  input: () => eitherCase(logSchema(), objectiveAliases),
+  output: () => z.object({ changes: z.array(objectiveChangeSchema) }),
+  handle: async (input, { caller }, host) => ({ changes: await logOf(host, caller, input) }),
+})

@@ -1,13 +1,12 @@
 // task:teams: the tasks with teams, latest first.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { filterByStatus, statusFilterSchema } from '../../entities/status-filter.ts'
 import { eitherCase } from '../../operations/key-case.ts'
 import { refuseTasks } from '../../operations/own-tasks.ts'
 import { listTeams } from '../team/teams.ts'
 import { limitSchema, offsetSchema } from './agent-input.ts'
-import type { MemoryAbilityHost } from './memory-ability-host.ts'
+import { defineMemoryOperation } from './memory-ability-host.ts'
 import { teamTaskSchema } from './team-view.ts'
 
 const inputSchema = once(() =>
@@ -19,22 +18,16 @@ const inputSchema = once(() =>
   }),
 )
 
-const taskTeamsInput = once(() => eitherCase(inputSchema(), { taskType: 'type' }))
-
-const taskTeamsOutput = once(() => z.object({ tasks: z.array(teamTaskSchema()) }))
-
 /** Spans all tasks, so it is reserved for people and programs. */
-export function taskTeams(host: MemoryAbilityHost) {
-  return defineAbility({
-    id: 'task:teams',
-    access: 'read',
-    description: 'Lists the tasks with teams, latest first, optionally by status and type of work.',
-    input: taskTeamsInput(),
-    output: taskTeamsOutput(),
-    models: false,
-    async handle({ status, ...query }, { caller }) {
-      refuseTasks(caller, 'task:teams')
-      return { tasks: await listTeams(host, { statuses: status && filterByStatus(status).statuses, ...query }) }
-    },
-  })
-}
+export const taskTeams = defineMemoryOperation({
+  id: 'task:teams',
+  access: 'read',
+  description: 'Lists the tasks with teams, latest first, optionally by status and type of work.',
+  input: () => eitherCase(inputSchema(), { taskType: 'type' }),
+  output: () => z.object({ tasks: z.array(teamTaskSchema()) }),
+  models: false,
+  async handle({ status, ...query }, { caller }, host) {
+    refuseTasks(caller, 'task:teams')
+    return { tasks: await listTeams(host, { statuses: status && filterByStatus(status).statuses, ...query }) }
+  },
+})

@@ -1,6 +1,6 @@
-// The abilities of the event feed, one file each. Their registration and their types derive from this list.
+// The operations of the event feed, one file each. Their registration and their types derive from this list.
 import { eventFeed } from './feed.ts'
 import { eventList } from './list.ts'
 import { eventPages } from './pages.ts'
 
-export const eventAbilities = [eventFeed, eventList, eventPages] as const
+export const eventOperations = [eventFeed, eventList, eventPages] as const

@@ -10,6 +10,14 @@ export const taskAnswer = taskChange({
   id: 'task:answer',
   description:
     'Answers the open question of a task, which then continues. Models may not answer questions to people (FORBIDDEN).',
+  routes: [
+    {
+      endpoint: 'POST /tasks/{taskId}/answer',
+      tag: 'Control',
+      operationId: 'answerTask',
+      summary: 'Answer a question of a task',
+    },
+  ],
   input: () => ({
     value: z
       .unknown()

@@ -7,7 +7,15 @@ import { nextSchema, taskPage } from './define-page.ts'
 export const taskCalls = taskPage({
   id: 'task:calls',
   description: 'Lists the calls of a task, oldest first, page by page.',
-  output: z.object({ calls: z.array(callSchema()), next: nextSchema }),
+  routes: [
+    {
+      endpoint: 'GET /tasks/{taskId}/calls',
+      tag: 'Tasks',
+      operationId: 'listCalls',
+      summary: 'List the calls of a task',
+    },
+  ],
+  output: () => z.object({ calls: z.array(callSchema()), next: nextSchema }),
   read: (tx, taskId, after, limit) => tx.call.page(taskId, after, limit),
   positionOf: ({ seq }) => seq,
   toOutput: (calls, next) => ({ calls: calls.map(toCall), next }),

@@ -6,6 +6,9 @@ import { taskChange } from './define-change.ts'
 export const taskCancel = taskChange({
   id: 'task:cancel',
   description: 'Cancels a task and all tasks below it permanently.',
+  routes: [
+    { endpoint: 'POST /tasks/{taskId}/cancel', tag: 'Control', operationId: 'cancelTask', summary: 'Cancel a task' },
+  ],
   input: () => ({
     reason: spokenText().trim().min(1).optional().describe('Stored as the `statusReason` of the task.'),
   }),

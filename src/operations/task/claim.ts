@@ -1,11 +1,9 @@
 // task:claim: claims a task without an executor: a given one, or the best available.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
-import { once } from '../../core/once.ts'
 import { claimOptionsSchema } from '../../entities/options.ts'
 import type { Task } from '../../entities/task.ts'
-import type { AbilityHost } from '../ability-host.ts'
 import { requireName } from '../acting-as.ts'
+import { defineOperation } from '../define-operation.ts'
 import { idsIn } from '../own-tasks.ts'
 import { claim } from '../steps/claim.ts'
 import { claimSearching } from '../steps/claim-search.ts'
@@ -17,40 +15,36 @@ import { taskIdSchema } from './task-input.ts'
 
 const { owner, leaseMs, parentId, role } = claimOptionsSchema().shape
 
-const taskClaimInput = once(() =>
-  z.strictObject({
-    taskId: taskIdSchema.optional().describe('Default: the best claimable task, by priority, then age.'),
-    owner: owner
-      .optional()
-      .describe('Name of the claimant. Replaced by the name of the caller where the surface identifies one.'),
-    leaseMs: leaseMs.describe('Time without a heartbeat after which others may claim the task. Default: unlimited.'),
-    parentId,
-    role,
-    tags: z.array(z.string()).max(100).optional(),
-  }),
-)
-
-const taskClaimOutput = once(() => z.object({ task: wholeTaskSchema().nullable() }))
-
 /** `task` is null if there is nothing to claim. With a lease every write must pass the `fence` of the answer. */
-export function taskClaim(host: AbilityHost) {
-  return defineAbility({
-    id: 'task:claim',
-    access: 'control',
-    description: 'Claims a task without an executor, to work on it from outside: a given one, or the best available.',
-    input: taskClaimInput(),
-    output: taskClaimOutput(),
-    models: false,
-    scope: ({ taskId, parentId: parent }) => idsIn(taskId, parent),
-    handle: async ({ taskId = null, owner, ...options }, { caller }) => ({
-      task: await claimTask(
-        { host, caller },
-        { ...options, taskId, owner: requireName(caller, owner, 'owner'), source: caller.surface },
-        await host.stepContext(),
-      ),
+export const taskClaim = defineOperation({
+  id: 'task:claim',
+  access: 'control',
+  description: 'Claims a task without an executor, to work on it from outside: a given one, or the best available.',
+  routes: [
+    { endpoint: 'POST /tasks/{taskId}/claim', tag: 'Control', operationId: 'claimTask', summary: 'Claim a task' },
+  ],
+  input: () =>
+    z.strictObject({
+      taskId: taskIdSchema.optional().describe('Default: the best claimable task, by priority, then age.'),
+      owner: owner
+        .optional()
+        .describe('Name of the claimant. Replaced by the name of the caller where the surface identifies one.'),
+      leaseMs: leaseMs.describe('Time without a heartbeat after which others may claim the task. Default: unlimited.'),
+      parentId,
+      role,
+      tags: z.array(z.string()).max(100).optional(),
     }),
-  })
-}
+  output: () => z.object({ task: wholeTaskSchema().nullable() }),
+  models: false,
+  scope: ({ taskId, parentId: parent }) => idsIn(taskId, parent),
+  handle: async ({ taskId = null, owner, ...options }, { caller }, host) => ({
+    task: await claimTask(
+      { host, caller },
+      { ...options, taskId, owner: requireName(caller, owner, 'owner'), source: caller.surface },
+      await host.stepContext(),
+    ),
+  }),
+})
 
 export async function claimTask(
   { host, caller }: ChangeContext,

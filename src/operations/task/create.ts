@@ -1,14 +1,13 @@
 // task:create: creates a task or a tree of tasks, stored with the opening message of its conversation before any work begins.
 
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { startOf } from '../../core/storable-text.ts'
 import type { CreateOptions } from '../../engine/engine-api.ts'
 import type { CreationSize } from '../../entities/creation-bounds.ts'
 import { childrenSchema } from '../../entities/options.ts'
 import { fieldsFor } from '../../entities/task-fields.ts'
-import type { AbilityHost } from '../ability-host.ts'
+import { defineOperation } from '../define-operation.ts'
 import { eitherCase } from '../key-case.ts'
 import { idsIn } from '../own-tasks.ts'
 import { requireTeams } from '../steps/step-context.ts'
@@ -37,52 +36,46 @@ type CreateInput = z.output<ReturnType<typeof inputSchema>>
 
 const aliases = { parentTaskId: 'parentId' }
 
-const taskCreateInput = once(() => eitherCase(inputSchema(), aliases))
-
-const taskCreateModelInput = once(() => eitherCase(z.strictObject(fieldsFor('models')), aliases))
-
-const taskCreateOutput = once(() =>
-  z.object({
-    taskId: z.string(),
-    /** Memory branch of the task; null if it has none. */
-    branch: z.string().nullable(),
-    task: taskRowSchema(),
-  }),
-)
-
 /**
  * Resolves as soon as the task is stored. The same `key` returns the first task; so does a repetition of a call with the same identity.
  * A caller with a task creates subtasks of it.
  */
-export function taskCreate(host: AbilityHost) {
-  return defineAbility({
-    id: 'task:create',
-    access: 'create',
-    description:
-      'Creates a task or a tree of tasks: for an agent with a goal, for an executor, or to be claimed or joined.',
-    input: taskCreateInput(),
-    modelInput: taskCreateModelInput(),
-    output: taskCreateOutput(),
-    onInterrupt: 'rerun',
-    scope: ({ parentId: parent, blockedBy = [] }) => [...idsIn(parent), ...blockedBy],
-    creationIn,
-    async handle(input, { caller, identity }) {
-      const branches = branchesIn(input)
-      if (branches.length > 0) {
-        const teams = requireTeams(await host.stepContext())
-        await host.read((tx) => teams.requireBranches(tx, caller, branches))
-      }
-      const spec = { ...input, ...defaultName(input), ...teamOf(input), parentId: input.parentId ?? caller.taskId }
-      const [created] = await createTasks(host, caller, [{ ...spec, key: input.key ?? identity }])
-      const taskId = (created as { id: string }).id
-      return host.read(function* (tx) {
-        const task = yield* tx.task.get(taskId)
-        if (task === undefined) throw new Error(`${taskId} was purged immediately after its creation`)
-        return { taskId, branch: (yield* tx.branch.ofTask(taskId))?.name ?? null, task: toRow(task) }
-      })
-    },
-  })
-}
+export const taskCreate = defineOperation({
+  id: 'task:create',
+  access: 'create',
+  description:
+    'Creates a task or a tree of tasks: for an agent with a goal, for an executor, or to be claimed or joined.',
+  routes: [
+    { endpoint: 'POST /tasks', tag: 'Tasks', operationId: 'createTask', summary: 'Create a task', creates: true },
+  ],
+  input: () => eitherCase(inputSchema(), aliases),
+  modelInput: () => eitherCase(z.strictObject(fieldsFor('models')), aliases),
+  output: () =>
+    z.object({
+      taskId: z.string(),
+      /** Memory branch of the task; null if it has none. */
+      branch: z.string().nullable(),
+      task: taskRowSchema(),
+    }),
+  onInterrupt: 'rerun',
+  scope: ({ parentId: parent, blockedBy = [] }) => [...idsIn(parent), ...blockedBy],
+  creationIn,
+  async handle(input, { caller, identity }, host) {
+    const branches = branchesIn(input)
+    if (branches.length > 0) {
+      const teams = requireTeams(await host.stepContext())
+      await host.read((tx) => teams.requireBranches(tx, caller, branches))
+    }
+    const spec = { ...input, ...defaultName(input), ...teamOf(input), parentId: input.parentId ?? caller.taskId }
+    const [created] = await createTasks(host, caller, [{ ...spec, key: input.key ?? identity }])
+    const taskId = (created as { id: string }).id
+    return host.read(function* (tx) {
+      const task = yield* tx.task.get(taskId)
+      if (task === undefined) throw new Error(`${taskId} was purged immediately after its creation`)
+      return { taskId, branch: (yield* tx.branch.ofTask(taskId))?.name ?? null, task: toRow(task) }
+    })
+  },
+})
 
 /** Counts the tasks of the input at any depth. Iterative, because input that is nested too deeply is only refused later. */
 export function creationIn(given: unknown): CreationSize {

@@ -1,12 +1,11 @@
-// Defines a change of one task once: as an ability of the bus, and as the function behind the engine's method of the same name.
+// Defines the operations that change one task: as an operation of the bus, and as the function behind the engine's method of the same name.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
-import { once } from '../../core/once.ts'
 import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { Step } from '../../ledger/ledger.ts'
 import type { ClaimToken } from '../../machines/ownership.ts'
 import type { AbilityHost } from '../ability-host.ts'
+import { defineOperation, type OperationRoute, type OperationVerb } from '../define-operation.ts'
 import { matchingOutside } from '../steps/answer-schema.ts'
 import { expecting, within } from '../steps/conditions.ts'
 import { requestedBy, type StepContext } from '../steps/step-context.ts'
@@ -32,6 +31,8 @@ export interface ChangeContext {
 interface ChangeDefinition<Id extends string, S extends Shape> {
   id: Id
   description: string
+  routes?: readonly OperationRoute[]
+  verb?: OperationVerb
   /** Makes the input fields in addition to the task's id and expected version. */
   input: () => S
   /** False: the ability is not offered to models and refuses them. Default true. */
@@ -52,7 +53,7 @@ export interface Changing<I> {
 
 /** On the bus it answers with the new status of the task; `change` resolves to the task itself. */
 export function taskChange<const Id extends string, S extends Shape>(definition: ChangeDefinition<Id, S>) {
-  const { id, description, models = true, others = () => [] } = definition
+  const { id, description, routes, verb, models = true, others = () => [] } = definition
   async function change(context: ChangeContext, given: Input<S>, ctx: StepContext): Promise<Task> {
     const step = definition.step(given, requestedBy(ctx, context.caller), context)
     const written = await applyTo(context, subjectOf(given), step, others(given))
@@ -60,20 +61,20 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
     return context.host.view(subjectOf(given).taskId)
   }
 
-  const input = once(() => z.strictObject({ ...verbShape, ...definition.input() }) as unknown as InputSchema<S>)
-  const ability = (host: AbilityHost) =>
-    defineAbility({
-      id,
-      access: 'control',
-      description,
-      input: input(),
-      output: taskStateSchema,
-      models,
-      scope: (given) => [subjectOf(given).taskId, ...others(given as Input<S>)],
-      handle: async (given, { caller }) =>
-        standingOf(await change({ host, caller }, given as Input<S>, await host.stepContext())),
-    })
-  return Object.assign(ability, { change })
+  const operation = defineOperation({
+    id,
+    access: 'control',
+    description,
+    routes,
+    verb,
+    input: () => z.strictObject({ ...verbShape, ...definition.input() }) as unknown as InputSchema<S>,
+    output: () => taskStateSchema,
+    models,
+    scope: (given) => [subjectOf(given).taskId, ...others(given as Input<S>)],
+    handle: async (given, { caller }, host) =>
+      standingOf(await change({ host, caller }, given as Input<S>, await host.stepContext())),
+  })
+  return Object.assign(operation, { change })
 }
 
 /**

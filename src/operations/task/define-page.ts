@@ -1,10 +1,9 @@
 // Defines a paged read of one task's records, oldest first: its runs and its calls.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
 import type { GivenBy } from '../../bus/json-schema.ts'
 import { once } from '../../core/once.ts'
 import type { Op, Page, Reads } from '../../ledger/ledger.ts'
-import type { AbilityHost } from '../ability-host.ts'
+import { defineOperation, type OperationRoute } from '../define-operation.ts'
 import { requireOwn } from '../own-tasks.ts'
 import { loadTask } from '../steps/step-context.ts'
 import { positionSchema } from '../views/event-view.ts'
@@ -15,7 +14,8 @@ export const nextSchema = positionSchema().nullable().describe('Position for the
 interface PageDefinition<Id extends string, O extends z.ZodObject, Row> {
   id: Id
   description: string
-  output: O
+  routes?: readonly OperationRoute[]
+  output(): O
   /** Returns at most `limit` rows with a position above `after`. The task exists, and the caller may read it. */
   read(tx: Reads, taskId: string, after: number, limit: number): Op<Page<Row>>
   positionOf(row: Row): number
@@ -34,26 +34,27 @@ const inputSchema = once(() =>
 export function taskPage<const Id extends string, O extends z.ZodObject, Row>({
   id,
   description,
+  routes,
   output,
   read,
   positionOf,
   toOutput,
 }: PageDefinition<Id, O, Row>) {
-  return (host: AbilityHost) =>
-    defineAbility({
-      id,
-      access: 'read',
-      description,
-      input: inputSchema(),
-      output,
-      models: false,
-      scope: ({ taskId }) => [taskId],
-      handle: ({ taskId, after, limit }, { caller }) =>
-        host.read(function* (tx) {
-          yield* requireOwn(tx, caller, [taskId])
-          yield* loadTask(tx, taskId)
-          const { rows, isLast } = yield* read(tx, taskId, after, limit)
-          return toOutput(rows, isLast ? null : positionOf(rows.at(-1) as Row))
-        }),
-    })
+  return defineOperation({
+    id,
+    access: 'read',
+    description,
+    routes,
+    input: inputSchema,
+    output,
+    models: false,
+    scope: ({ taskId }) => [taskId],
+    handle: ({ taskId, after, limit }, { caller }, host) =>
+      host.read(function* (tx) {
+        yield* requireOwn(tx, caller, [taskId])
+        yield* loadTask(tx, taskId)
+        const { rows, isLast } = yield* read(tx, taskId, after, limit)
+        return toOutput(rows, isLast ? null : positionOf(rows.at(-1) as Row))
+      }),
+  })
 }

@@ -1,12 +1,10 @@
 // task:get: one whole task, with its blockers and dependents.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
 import { type Caller, isModel } from '../../bus/caller.ts'
 import { briefError } from '../../core/errors.ts'
-import { once } from '../../core/once.ts'
 import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
-import type { AbilityHost } from '../ability-host.ts'
+import { defineOperation } from '../define-operation.ts'
 import { requireOwn, visibleAmong } from '../own-tasks.ts'
 import { dependenciesOf } from '../steps/explain.ts'
 import { loadTask } from '../steps/step-context.ts'
@@ -19,48 +17,42 @@ import { taskIdSchema } from './task-input.ts'
 /** Limit for the dependents shown; there may be as many as there are tasks. */
 const maxDependents = 1_000
 
-const taskGetInput = once(() => z.strictObject({ taskId: taskIdSchema }))
-
-const taskGetOutput = once(() =>
-  z.object({
-    task: wholeTaskSchema()
-      .partial({ fence: true, leaseUntil: true, key: true, input: true })
-      .extend({ error: thrownErrorSchema().nullable() }),
-    /** Memory branch that the task's team shares; null if it has none. */
-    branch: z.string().nullable(),
-    /** The blockers that were set, satisfied or not, in order. */
-    dependencies: z.array(taskRowSchema()),
-    /** Open tasks that this one blocks: at most 1,000. */
-    dependents: z.array(taskRowSchema()),
-    /** End of the feed at the time of the read. */
-    seq: z.int(),
-  }),
-)
-
 /** NOT_FOUND for an unknown id. A caller with a task only sees neighbours within its own subtree. */
-export function taskGet(host: AbilityHost) {
-  return defineAbility({
-    id: 'task:get',
-    access: 'read',
-    description: 'Returns one task with all its fields, its blockers and its dependents.',
-    input: taskGetInput(),
-    output: taskGetOutput(),
-    scope: ({ taskId }) => [taskId],
-    handle: ({ taskId }, { caller }) =>
-      host.read(function* (tx) {
-        yield* requireOwn(tx, caller, [taskId])
-        const task = yield* loadTask(tx, taskId)
-        const [view] = yield* viewsOf(tx, [task])
-        return {
-          task: redactedFor(caller, view as Task),
-          branch: (yield* tx.branch.ofTask(taskId))?.name ?? null,
-          dependencies: (yield* visibleAmong(tx, caller, yield* dependenciesOf(tx, taskId))).map(toRow),
-          dependents: (yield* visibleAmong(tx, caller, yield* dependentsOf(tx, taskId))).map(toRow),
-          seq: yield* tx.event.last(),
-        }
-      }),
-  })
-}
+export const taskGet = defineOperation({
+  id: 'task:get',
+  access: 'read',
+  description: 'Returns one task with all its fields, its blockers and its dependents.',
+  routes: [{ endpoint: 'GET /tasks/{taskId}', tag: 'Tasks', operationId: 'getTask', summary: 'Get a task' }],
+  input: () => z.strictObject({ taskId: taskIdSchema }),
+  output: () =>
+    z.object({
+      task: wholeTaskSchema()
+        .partial({ fence: true, leaseUntil: true, key: true, input: true })
+        .extend({ error: thrownErrorSchema().nullable() }),
+      /** Memory branch that the task's team shares; null if it has none. */
+      branch: z.string().nullable(),
+      /** The blockers that were set, satisfied or not, in order. */
+      dependencies: z.array(taskRowSchema()),
+      /** Open tasks that this one blocks: at most 1,000. */
+      dependents: z.array(taskRowSchema()),
+      /** End of the feed at the time of the read. */
+      seq: z.int(),
+    }),
+  scope: ({ taskId }) => [taskId],
+  handle: ({ taskId }, { caller }, host) =>
+    host.read(function* (tx) {
+      yield* requireOwn(tx, caller, [taskId])
+      const task = yield* loadTask(tx, taskId)
+      const [view] = yield* viewsOf(tx, [task])
+      return {
+        task: redactedFor(caller, view as Task),
+        branch: (yield* tx.branch.ofTask(taskId))?.name ?? null,
+        dependencies: (yield* visibleAmong(tx, caller, yield* dependenciesOf(tx, taskId))).map(toRow),
+        dependents: (yield* visibleAmong(tx, caller, yield* dependentsOf(tx, taskId))).map(toRow),
+        seq: yield* tx.event.last(),
+      }
+    }),
+})
 
 /** Removes the fence of a claim, the key and the input that a program set, and the stack of an error, for a model. */
 function redactedFor(caller: Caller, task: Task): Partial<Task> & Omit<Task, 'fence' | 'leaseUntil' | 'key' | 'input'> {

@@ -1,9 +1,7 @@
 // task:graph: an order in which the open tasks can be done, and those that block the most others.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
-import { once } from '../../core/once.ts'
 import type { TaskGraph } from '../../entities/views.ts'
-import type { AbilityHost } from '../ability-host.ts'
+import { defineOperation } from '../define-operation.ts'
 import { idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { graphOf } from '../steps/graph.ts'
 import { briefViewsOf } from '../steps/views.ts'
@@ -11,31 +9,22 @@ import { wholeTaskSchema } from '../views/whole-task.ts'
 import type { ChangeContext } from './define-change.ts'
 import { taskIdSchema } from './task-input.ts'
 
-const taskGraphInput = once(() =>
-  z.strictObject({ parentId: taskIdSchema.optional().describe('Only tasks below this task.') }),
-)
-
-const taskGraphOutput = once(() =>
-  z.object({
-    order: z.array(
-      wholeTaskSchema().omit({ goal: true, description: true, input: true, result: true, metadata: true }),
-    ),
-    critical: z.array(z.object({ taskId: z.string(), holdsUp: z.int() })),
-  }),
-)
-
-export function taskGraph(host: AbilityHost) {
-  return defineAbility({
-    id: 'task:graph',
-    access: 'read',
-    description: 'Returns the open tasks in an order in which they can be done, and those that block the most others.',
-    input: taskGraphInput(),
-    output: taskGraphOutput(),
-    models: false,
-    scope: ({ parentId }) => idsIn(parentId),
-    handle: ({ parentId }, { caller }) => readGraph({ host, caller }, parentId),
-  })
-}
+export const taskGraph = defineOperation({
+  id: 'task:graph',
+  access: 'read',
+  description: 'Returns the open tasks in an order in which they can be done, and those that block the most others.',
+  input: () => z.strictObject({ parentId: taskIdSchema.optional().describe('Only tasks below this task.') }),
+  output: () =>
+    z.object({
+      order: z.array(
+        wholeTaskSchema().omit({ goal: true, description: true, input: true, result: true, metadata: true }),
+      ),
+      critical: z.array(z.object({ taskId: z.string(), holdsUp: z.int() })),
+    }),
+  models: false,
+  scope: ({ parentId }) => idsIn(parentId),
+  handle: ({ parentId }, { caller }, host) => readGraph({ host, caller }, parentId),
+})
 
 /** Also serves `engine.graph`. */
 export async function readGraph({ host, caller }: ChangeContext, parentId: string | undefined): Promise<TaskGraph> {

@@ -6,6 +6,14 @@ import { taskChange } from './define-change.ts'
 export const taskHeartbeat = taskChange({
   id: 'task:heartbeat',
   description: 'Renews the lease of a claim.',
+  routes: [
+    {
+      endpoint: 'POST /tasks/{taskId}/heartbeat',
+      tag: 'Control',
+      operationId: 'heartbeatTask',
+      summary: 'Renew the lease of a claim',
+    },
+  ],
   input: () => claimantShape,
   models: false,
   answersWritten: true,

@@ -1,4 +1,4 @@
-// The abilities of tasks, one file each. Their registration and their types derive from this list.
+// The operations of tasks, one file each. Their registration and their types derive from this list.
 
 import { taskAnswer } from './answer.ts'
 import { taskBlock } from './block.ts'
@@ -27,7 +27,7 @@ import { taskUpdate } from './update.ts'
 import { taskWait } from './wait.ts'
 import { taskWhy } from './why.ts'
 
-export const taskAbilities = [
+export const taskOperations = [
   taskAnswer,
   taskBlock,
   taskCalls,

@@ -1,10 +1,9 @@
 // task:list: tasks as rows of a list or a tree, oldest first, now or at an earlier position of the feed.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
 import { once } from '../../core/once.ts'
 import { filterByStatus, statusFilterSchema } from '../../entities/status-filter.ts'
 import type { Op, Reads, TaskFilter } from '../../ledger/ledger.ts'
-import type { AbilityHost } from '../ability-host.ts'
+import { defineOperation } from '../define-operation.ts'
 import { eitherCase } from '../key-case.ts'
 import { belowCaller, idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { requireCursor } from '../steps/purge.ts'
@@ -46,59 +45,52 @@ const inputSchema = once(() =>
       },
     ),
 )
-/** The filters that models may use; keys, owners and the past are for programs. */
-const modelInputSchema = once(() => {
-  const { status, parentId, ids, after, limit } = inputSchema().shape
-  return z.strictObject({ status, parentId, ids, after, limit })
-})
 type ListInput = z.output<ReturnType<typeof inputSchema>>
 
 function namedIn({ parentId, ids = [] }: ListInput): string[] {
   return [...idsIn(parentId ?? undefined), ...ids]
 }
 
-const taskListInput = once(() => eitherCase(inputSchema(), { taskType: 'type' }))
-
-const taskListOutput = once(() =>
-  z.object({
-    tasks: z.array(taskRowSchema()),
-    total: z.int().nullable(),
-    /** Position for the next page; null on the last. */
-    next: positionSchema().nullable(),
-    seq: positionSchema(),
-  }),
-)
-
 /**
  * `total` counts all current matches; null with `at`. `seq` is the end of the feed at the time of the read: later events are not included.
  */
-export function taskList(host: AbilityHost) {
-  return defineAbility({
-    id: 'task:list',
-    access: 'read',
-    description: 'Lists tasks as rows, oldest first, page by page: as of now, or as of a position of the feed.',
-    input: taskListInput(),
-    modelInput: modelInputSchema(),
-    output: taskListOutput(),
-    scope: namedIn,
-    handle: (input, { caller }) =>
-      host.read(function* (tx) {
-        yield* requireOwn(tx, caller, namedIn(input))
-        if (input.at !== undefined) refuseTasks(caller, 'task:list of the past')
-        const seq = yield* tx.event.last()
-        const filter = belowCaller(filterOf(input), caller)
-        const found = yield* page(tx, input, filter, Math.min(input.at ?? seq, seq))
-        const tasks = found.slice(0, input.limit)
-        const more = found.length > input.limit
-        return {
-          tasks,
-          total: input.at === undefined ? yield* tx.task.count(filter) : null,
-          next: more ? (tasks.at(-1) as TaskRow).seq : null,
-          seq,
-        }
-      }),
-  })
-}
+export const taskList = defineOperation({
+  id: 'task:list',
+  access: 'read',
+  description: 'Lists tasks as rows, oldest first, page by page: as of now, or as of a position of the feed.',
+  routes: [{ endpoint: 'GET /tasks', tag: 'Tasks', operationId: 'listTasks', summary: 'List tasks' }],
+  input: () => eitherCase(inputSchema(), { taskType: 'type' }),
+  /** The filters that models may use; keys, owners and the past are for programs. */
+  modelInput: () => {
+    const { status, parentId, ids, after, limit } = inputSchema().shape
+    return z.strictObject({ status, parentId, ids, after, limit })
+  },
+  output: () =>
+    z.object({
+      tasks: z.array(taskRowSchema()),
+      total: z.int().nullable(),
+      /** Position for the next page; null on the last. */
+      next: positionSchema().nullable(),
+      seq: positionSchema(),
+    }),
+  scope: namedIn,
+  handle: (input, { caller }, host) =>
+    host.read(function* (tx) {
+      yield* requireOwn(tx, caller, namedIn(input))
+      if (input.at !== undefined) refuseTasks(caller, 'task:list of the past')
+      const seq = yield* tx.event.last()
+      const filter = belowCaller(filterOf(input), caller)
+      const found = yield* page(tx, input, filter, Math.min(input.at ?? seq, seq))
+      const tasks = found.slice(0, input.limit)
+      const more = found.length > input.limit
+      return {
+        tasks,
+        total: input.at === undefined ? yield* tx.task.count(filter) : null,
+        next: more ? (tasks.at(-1) as TaskRow).seq : null,
+        seq,
+      }
+    }),
+})
 
 function* page(tx: Reads, { at, ids, limit, after }: ListInput, filter: TaskFilter, position: number): Op<TaskRow[]> {
   if (at === undefined) return (yield* tx.task.oldest(filter, limit + 1, after)).map(toRow)

@@ -1,58 +1,56 @@
 // task:messages: the conversation of a task, oldest first, page by page.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
 import { omitUndefined } from '../../core/omit-undefined.ts'
-import { once } from '../../core/once.ts'
 import { reasoningIn } from '../../entities/message.ts'
-import type { AbilityHost } from '../ability-host.ts'
+import { defineOperation } from '../define-operation.ts'
 import { requireOwn } from '../own-tasks.ts'
 import { loadTask } from '../steps/step-context.ts'
 import { ledgerMessageSchema, toLedgerMessage } from '../views/message-view.ts'
 import { defaultLimit, limitSchema, taskIdSchema } from './task-input.ts'
 
-const taskMessagesInput = once(() =>
-  z.strictObject({
-    taskId: taskIdSchema,
-    after: z
-      .int()
-      .min(0)
-      .default(0)
-      .describe('Return messages after this position: the `next` of an earlier answer. Default 0, the beginning.'),
-    limit: limitSchema.default(defaultLimit),
-  }),
-)
-
-const taskMessagesOutput = once(() =>
-  z.object({
-    messages: z.array(
-      ledgerMessageSchema().extend({
-        reasoning: z.string().optional().describe('What the model thought before this message, for people.'),
-      }),
-    ),
-    next: z.number().describe('Position of the last returned message; `after` if there is none.'),
-  }),
-)
-
 /** To read each message once, pass the `next` of an answer as `after` of the following call. NOT_FOUND for an unknown id. */
-export function taskMessages(host: AbilityHost) {
-  return defineAbility({
-    id: 'task:messages',
-    access: 'read',
-    description: 'Returns the messages of a conversation, oldest first.',
-    input: taskMessagesInput(),
-    output: taskMessagesOutput(),
-    scope: ({ taskId }) => [taskId],
-    handle: ({ taskId, after, limit }, { caller }) =>
-      host.read(function* (tx) {
-        yield* requireOwn(tx, caller, [taskId])
-        yield* loadTask(tx, taskId)
-        const { rows } = yield* tx.message.page(taskId, after, limit)
-        // Models read messages as they were written for them.
-        const messages = rows.map((row) => ({
-          ...toLedgerMessage(row),
-          ...omitUndefined({ reasoning: caller.surface === 'model' ? undefined : reasoningIn(row.step) }),
-        }))
-        return { messages, next: rows.at(-1)?.n ?? after }
-      }),
-  })
-}
+export const taskMessages = defineOperation({
+  id: 'task:messages',
+  access: 'read',
+  description: 'Returns the messages of a conversation, oldest first.',
+  routes: [
+    {
+      endpoint: 'GET /tasks/{taskId}/messages',
+      tag: 'Tasks',
+      operationId: 'listMessages',
+      summary: 'List the messages of a task',
+    },
+  ],
+  input: () =>
+    z.strictObject({
+      taskId: taskIdSchema,
+      after: z
+        .int()
+        .min(0)
+        .default(0)
+        .describe('Return messages after this position: the `next` of an earlier answer. Default 0, the beginning.'),
+      limit: limitSchema.default(defaultLimit),
+    }),
+  output: () =>
+    z.object({
+      messages: z.array(
+        ledgerMessageSchema().extend({
+          reasoning: z.string().optional().describe('What the model thought before this message, for people.'),
+        }),
+      ),
+      next: z.number().describe('Position of the last returned message; `after` if there is none.'),
+    }),
+  scope: ({ taskId }) => [taskId],
+  handle: ({ taskId, after, limit }, { caller }, host) =>
+    host.read(function* (tx) {
+      yield* requireOwn(tx, caller, [taskId])
+      yield* loadTask(tx, taskId)
+      const { rows } = yield* tx.message.page(taskId, after, limit)
+      // Models read messages as they were written for them.
+      const messages = rows.map((row) => ({
+        ...toLedgerMessage(row),
+        ...omitUndefined({ reasoning: caller.surface === 'model' ? undefined : reasoningIn(row.step) }),
+      }))
+      return { messages, next: rows.at(-1)?.n ?? after }
+    }),
+})

@@ -1,35 +1,27 @@
 // task:note: adds a note to the conversation of a task, for people and programs.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
 import { checkText } from '../../core/json.ts'
-import { once } from '../../core/once.ts'
 import { spokenText } from '../../core/parse.ts'
-import type { AbilityHost } from '../ability-host.ts'
+import { defineOperation } from '../define-operation.ts'
 import { saveMessage } from '../steps/save-message.ts'
 import { requestedBy } from '../steps/step-context.ts'
 import { taskIdSchema } from './task-input.ts'
 
-const taskNoteInput = once(() => z.strictObject({ taskId: taskIdSchema, text: spokenText().min(1) }))
-
-const taskNoteOutput = once(() => z.object({ messageId: z.string() }))
-
 /** A model of the engine that works on the task does not read notes, because it did not write them. */
-export function taskNote(host: AbilityHost) {
-  return defineAbility({
-    id: 'task:note',
-    access: 'control',
-    description: 'Adds a note to the conversation of a task.',
-    input: taskNoteInput(),
-    output: taskNoteOutput(),
-    models: false,
-    scope: ({ taskId }) => [taskId],
-    async handle({ taskId, text }, { caller }) {
-      const ctx = requestedBy(await host.stepContext(), caller)
-      const id = host.nextId('msg')
-      const content = checkText(text, 'the note')
-      const message = { id, taskId, role: 'assistant', content, timestamp: ctx.at } as const
-      await host.step(saveMessage({ ...ctx, caller, message }))
-      return { messageId: id }
-    },
-  })
-}
+export const taskNote = defineOperation({
+  id: 'task:note',
+  access: 'control',
+  description: 'Adds a note to the conversation of a task.',
+  input: () => z.strictObject({ taskId: taskIdSchema, text: spokenText().min(1) }),
+  output: () => z.object({ messageId: z.string() }),
+  models: false,
+  scope: ({ taskId }) => [taskId],
+  async handle({ taskId, text }, { caller }, host) {
+    const ctx = requestedBy(await host.stepContext(), caller)
+    const id = host.nextId('msg')
+    const content = checkText(text, 'the note')
+    const message = { id, taskId, role: 'assistant', content, timestamp: ctx.at } as const
+    await host.step(saveMessage({ ...ctx, caller, message }))
+    return { messageId: id }
+  },
+})

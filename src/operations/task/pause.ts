@@ -5,6 +5,9 @@ import { taskChange } from './define-change.ts'
 export const taskPause = taskChange({
   id: 'task:pause',
   description: 'Pauses a running task. Its work stops, and completed calls are kept.',
+  routes: [
+    { endpoint: 'POST /tasks/{taskId}/pause', tag: 'Control', operationId: 'pauseTask', summary: 'Pause a task' },
+  ],
   input: () => ({}),
   step: ({ taskId }, ctx) => pause(taskId, ctx),
 })

@@ -7,6 +7,14 @@ export const taskRetry = taskChange({
   id: 'task:retry',
   description:
     'Starts a new attempt of a failed task. Completed calls are not repeated, except those named in `repeat`.',
+  routes: [
+    {
+      endpoint: 'POST /tasks/{taskId}/retry',
+      tag: 'Control',
+      operationId: 'retryTask',
+      summary: 'Retry a failed task',
+    },
+  ],
   input: () => ({
     divergence: retryOptionsSchema().shape.divergence.describe(
       'allow: the attempt may make new calls even if it does not repeat all completed ones.',

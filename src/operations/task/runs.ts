@@ -6,7 +6,10 @@ import { nextSchema, taskPage } from './define-page.ts'
 export const taskRuns = taskPage({
   id: 'task:runs',
   description: 'Lists the runs of a task, oldest first, page by page.',
-  output: z.object({ runs: z.array(runSchema()), next: nextSchema }),
+  routes: [
+    { endpoint: 'GET /tasks/{taskId}/runs', tag: 'Tasks', operationId: 'listRuns', summary: 'List the runs of a task' },
+  ],
+  output: () => z.object({ runs: z.array(runSchema()), next: nextSchema }),
   *read(tx, taskId, after, limit) {
     const found = yield* tx.run.page(taskId, after, limit + 1)
     return { rows: found.slice(0, limit), isLast: found.length <= limit }

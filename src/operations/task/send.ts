@@ -11,6 +11,20 @@ const sendFields = () => sendOptionsSchema().shape
 export const taskSend = taskChange({
   id: 'task:send',
   description: 'Sends a message of the user to a task, which reads it and continues.',
+  routes: [
+    {
+      endpoint: 'POST /tasks/{taskId}/messages',
+      tag: 'Control',
+      operationId: 'sendMessage',
+      summary: 'Send a message to a task',
+    },
+    {
+      endpoint: 'POST /send',
+      tag: 'Control',
+      operationId: 'send',
+      summary: 'Send a message to the task named in the body',
+    },
+  ],
   input: () => ({
     message: spokenText().min(1),
     delivery: sendFields().delivery.describe(

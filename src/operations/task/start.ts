@@ -5,6 +5,9 @@ import { taskChange } from './define-change.ts'
 export const taskStart = taskChange({
   id: 'task:start',
   description: 'Starts a task that waits to be started. A task without an executor is then worked on by hand.',
+  routes: [
+    { endpoint: 'POST /tasks/{taskId}/start', tag: 'Control', operationId: 'startTask', summary: 'Start a task' },
+  ],
   input: () => ({}),
   models: false,
   step: ({ taskId }, ctx) => start(taskId, ctx),

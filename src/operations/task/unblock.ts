@@ -8,6 +8,14 @@ import { taskIdSchema } from './task-input.ts'
 export const taskUnblock = taskChange({
   id: 'task:unblock',
   description: 'Removes blockers from a task.',
+  routes: [
+    {
+      endpoint: 'POST /tasks/{taskId}/unblock',
+      tag: 'Control',
+      operationId: 'unblockTask',
+      summary: 'Remove blockers from a task',
+    },
+  ],
   input: () => ({ blockedBy: z.array(taskIdSchema).min(1).max(10_000) }),
   models: false,
   others: ({ blockedBy }) => blockedBy,

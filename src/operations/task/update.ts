@@ -21,6 +21,7 @@ export const taskUpdate = taskChange({
   id: 'task:update',
   description:
     'Changes the fields of a task: texts, priority, tags, input, policies, dependencies. null removes a value.',
+  routes: [{ endpoint: 'PATCH /tasks/{taskId}', tag: 'Tasks', operationId: 'updateTask', summary: 'Update a task' }],
   input: updateFields,
   models: false,
   others: ({ blockedBy = [] }) => blockedBy,

@@ -1,13 +1,12 @@
 // task:wait: waits until tasks have ended. A run or an agent that calls it waits like with `run.wait` and releases its slot; this
 // handler serves all other callers.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
 import { once } from '../../core/once.ts'
 import type { Engine } from '../../engine/engine-api.ts'
 import { type AwaitedTask, toAwaitedTask } from '../../entities/awaited-task.ts'
 import { outcomeOf } from '../../entities/task.ts'
-import type { AbilityHost } from '../ability-host.ts'
+import { defineOperation } from '../define-operation.ts'
 import { taskIdSchema } from './task-input.ts'
 
 const inputSchema = once(() =>
@@ -27,22 +26,20 @@ const awaitedTaskSchema = once(() =>
   }),
 )
 
-const taskWaitOutput = once(() => z.object({ tasks: z.array(awaitedTaskSchema()) }))
-
 /** In the order of `taskIds`. @throws ErrandError NOT_FOUND; TIMEOUT; the reason of an aborted signal. */
-export function taskWait(host: AbilityHost) {
-  return defineAbility({
-    id: 'task:wait',
-    access: 'read',
-    description: 'Waits until the given tasks have ended, and returns their outcomes.',
-    input: inputSchema(),
-    output: taskWaitOutput(),
-    scope: ({ taskIds }) => taskIds,
-    // Waiting twice has no effect.
-    onInterrupt: 'rerun',
-    handle: async (input, { caller, signal }) => ({ tasks: await wait(await host.engineFor(caller), input, signal) }),
-  })
-}
+export const taskWait = defineOperation({
+  id: 'task:wait',
+  access: 'read',
+  description: 'Waits until the given tasks have ended, and returns their outcomes.',
+  input: inputSchema,
+  output: () => z.object({ tasks: z.array(awaitedTaskSchema()) }),
+  scope: ({ taskIds }) => taskIds,
+  // Waiting twice has no effect.
+  onInterrupt: 'rerun',
+  handle: async (input, { caller, signal }, host) => ({
+    tasks: await wait(await host.engineFor(caller), input, signal),
+  }),
+})
 
 async function wait(
   engine: Engine,

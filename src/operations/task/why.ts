@@ -9,16 +9,25 @@ import { taskRead } from './define-read.ts'
 export const taskWhy = taskRead({
   id: 'task:why',
   description: 'Explains why a task does not run, and what would help.',
-  output: z.object({
-    taskId: z.string(),
-    status: z.enum(taskStatuses),
-    reason: z.enum(whyReasons),
-    message: z.string(),
-    /** Ids of the tasks that it waits for, that block it, or that use its lane. */
-    tasks: z.array(z.string()),
-    /** When its timer fires, in epoch milliseconds; null if it has none. */
-    at: z.number().nullable(),
-  }),
+  routes: [
+    {
+      endpoint: 'GET /tasks/{taskId}/why',
+      tag: 'Tasks',
+      operationId: 'explainTask',
+      summary: 'Explain why a task does not run',
+    },
+  ],
+  output: () =>
+    z.object({
+      taskId: z.string(),
+      status: z.enum(taskStatuses),
+      reason: z.enum(whyReasons),
+      message: z.string(),
+      /** Ids of the tasks that it waits for, that block it, or that use its lane. */
+      tasks: z.array(z.string()),
+      /** When its timer fires, in epoch milliseconds; null if it has none. */
+      at: z.number().nullable(),
+    }),
   *read(tx, taskId, host) {
     const why = yield* explain(tx, taskId, host.isWorking() ? host.canRun : null)
     return { ...why, message: yield* numbered(tx, why.message) }
