@@ -1,38 +1,36 @@
-// Abilities as methods of the engine, so that a program need not call the bus by id. Input, output and errors are documented with
+// The types of abilities as methods of the engine, so that a program need not call the bus by id. Input, output and errors are documented with
 // each ability.
 import type { AbilityTypes } from '../bus/ability-types.ts'
-import type { Bus } from '../bus/bus.ts'
-import type { Caller } from '../bus/caller.ts'
 
-/** The abilities that are methods, by module. */
-const methods = {
-  agent: ['join', 'complete', 'timeline'],
-  objective: ['add', 'update', 'log'],
-  task: ['context', 'complete', 'teams', 'types'],
-  mem: [
-    'observe',
-    'observations',
-    'remember',
-    'facts',
-    'retrieve',
-    'consolidate',
-    'merge',
-    'branches',
-    'history',
-    'why',
-    'save',
-    'archive',
-  ],
-} as const
+/** The names of the methods, by module. `wing-methods.ts` makes one of each operation of memory and of teams. */
+interface Names {
+  agent: 'join' | 'complete' | 'timeline'
+  objective: 'add' | 'update' | 'log'
+  task: 'context' | 'complete' | 'teams' | 'types'
+  mem:
+    | 'observe'
+    | 'observations'
+    | 'remember'
+    | 'facts'
+    | 'retrieve'
+    | 'consolidate'
+    | 'merge'
+    | 'branches'
+    | 'history'
+    | 'why'
+    | 'save'
+    | 'archive'
+}
 
-type Modules = typeof methods
+/** The abilities that are methods. */
+export type MethodId = { [M in keyof Names]: `${M}:${Names[M]}` }[keyof Names]
 
 type Input<Id> = Id extends keyof AbilityTypes ? AbilityTypes[Id]['input'] : never
 type Output<Id> = Id extends keyof AbilityTypes ? AbilityTypes[Id]['output'] : never
 type Given<I> = Record<never, never> extends I ? [input?: I] : [input: I]
 
-type MethodsOf<M extends keyof Modules> = {
-  readonly [N in Modules[M][number]]: (...given: Given<Input<`${M}:${N}`>>) => Promise<Output<`${M}:${N}`>>
+type MethodsOf<M extends keyof Names> = {
+  readonly [N in Names[M]]: (...given: Given<Input<`${M}:${N}`>>) => Promise<Output<`${M}:${N}`>>
 }
 
 /** The output depends on the requested format: the whole context, or a text alone. */
@@ -54,17 +52,4 @@ export interface AbilityMethods {
   readonly task: Omit<MethodsOf<'task'>, 'context'> & { readonly context: ContextMethod }
   /** Memory. Every call throws NOT_FOUND when the engine was opened with `memory: false`. */
   readonly mem: MethodsOf<'mem'>
-}
-
-export function abilityMethods(bus: Bus, caller: Caller): AbilityMethods {
-  return Object.fromEntries(
-    Object.entries(methods).map(([module, names]) => [
-      module,
-      Object.freeze(
-        Object.fromEntries(
-          names.map((name) => [name, (input: unknown = {}) => bus.call(`${module}:${name}`, input, { caller })]),
-        ),
-      ),
-    ]),
-  ) as unknown as AbilityMethods
 }

@@ -12,7 +12,7 @@ import type { Bus } from '../bus/bus.ts'
 import { type Caller, libraryCaller } from '../bus/caller.ts'
 import { ErrandError, TaskCanceledError, TaskFailedError } from '../core/errors.ts'
 import { checkText, resultImage } from '../core/json.ts'
-import { parse, requireFunction, requireSpokenText, requireText } from '../core/parse.ts'
+import { parse, requireFunction, requireText } from '../core/parse.ts'
 import { restoredCause } from '../core/restored-error.ts'
 import { typeName } from '../core/type-name.ts'
 import { toCall } from '../entities/call.ts'
@@ -22,14 +22,12 @@ import type { RunnableTasks } from '../entities/executor.ts'
 import { noSharedLimits } from '../entities/limits.ts'
 import { type Message, toMessage } from '../entities/message.ts'
 import {
-  answerOptionsSchema,
   type ClaimOptions,
   claimOptionsSchema,
   claimTokenOptionsSchema,
   deleteOptionsSchema,
   eventsOptionsSchema,
   eventTypeSchema,
-  failOptionsSchema,
   graphOptionsSchema,
   inspectionObserverSchema,
   inspectOptionsSchema,
@@ -38,14 +36,10 @@ import {
   limitsSchema,
   listOptionsSchema,
   purgeOptionsSchema,
-  releaseOptionsSchema,
-  retryOptionsSchema,
   type SharedLimitsPatch,
-  sendOptionsSchema,
   sharedLimitsSchema,
   streamOptionsSchema,
   type TaskPatch,
-  taskIdsSchema,
   timeoutOptionsSchema,
   updateSchema,
   versionSchema,
@@ -67,31 +61,41 @@ import { loadSharedLimits, setSharedLimits } from '../operations/steps/limits.ts
 import { guardChange, guardDeletion } from '../operations/steps/right-to-answer.ts'
 import { requestedBy, requireTask, type StepContext } from '../operations/steps/step-context.ts'
 import * as verbs from '../operations/steps/task-lifecycle.ts'
-import { taskAnswer } from '../operations/task/answer.ts'
-import { taskBlock } from '../operations/task/block.ts'
-import { taskCancel } from '../operations/task/cancel.ts'
 import { claimTask } from '../operations/task/claim.ts'
 import { createTasks } from '../operations/task/create-tasks.ts'
 import { applyTo, type ChangeContext, type Changing, type Subject } from '../operations/task/define-change.ts'
-import { taskFail } from '../operations/task/fail.ts'
 import { readGraph } from '../operations/task/graph.ts'
-import { taskHeartbeat } from '../operations/task/heartbeat.ts'
-import { taskPause } from '../operations/task/pause.ts'
-import { taskRelease } from '../operations/task/release.ts'
-import { taskResume } from '../operations/task/resume.ts'
-import { taskRetry } from '../operations/task/retry.ts'
-import { taskSend } from '../operations/task/send.ts'
-import { taskStart } from '../operations/task/start.ts'
+import { taskOperations } from '../operations/task/index.ts'
 import { readTasks, startHeldTasks } from '../operations/task/start-held.ts'
-import { taskUnblock } from '../operations/task/unblock.ts'
 import { updateStep } from '../operations/task/update.ts'
 import { taskWhy } from '../operations/task/why.ts'
 import type { PlanHost } from '../plans/plan-run.ts'
-import { type AbilityMethods, abilityMethods } from './ability-methods.ts'
+import type { AbilityMethods } from './ability-methods.ts'
 import { asOwner, asWriter, claimTokenOf } from './claimed-task.ts'
 import type { Engine, Limits, StatusStore, TaskGraph, TaskRef, Why, WorkOptions } from './engine-api.ts'
+import { wingMethods } from './wing-methods.ts'
 
+type Change = Extract<(typeof taskOperations)[number], Changing>
+type ChangeMethod = Change['id'] extends `task:${infer Method}` ? Method : never
+
+const taskChanges = taskOperations.filter((operation): operation is Change => 'change' in operation)
+
+// The interface of the engine, which is written by hand, has each of the derived methods, or this does not compile.
+export interface TaskEngine extends Pick<Engine, ChangeMethod> {}
+
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the static block defines what the interface declares
 export class TaskEngine {
+  // The methods that change one task, like `engine.pause(task)`, are those of their operations, unless the class has one that does more.
+  static {
+    for (const operation of taskChanges) {
+      if (Object.hasOwn(TaskEngine.prototype, operation.method)) continue
+      const value = function (this: TaskEngine, ref: TaskRef, ...given: unknown[]): Promise<Task> {
+        return this.#change(operation, ref, given)
+      }
+      Object.defineProperty(TaskEngine.prototype, operation.method, { value, configurable: true, writable: true })
+    }
+  }
+
   readonly instanceId: string
   readonly bus: Bus
   readonly #life: Lifecycle
@@ -108,7 +112,7 @@ export class TaskEngine {
   constructor(life: Lifecycle, host: AbilityHost, bus: Bus, caller: Caller = libraryCaller) {
     this.instanceId = life.instanceId
     this.bus = bus
-    ;({ agent: this.agent, objective: this.objective, task: this.task, mem: this.mem } = abilityMethods(bus, caller))
+    ;({ agent: this.agent, objective: this.objective, task: this.task, mem: this.mem } = wingMethods(bus, caller))
     this.#life = life
     this.#host = host
     this.#caller = caller
@@ -221,28 +225,6 @@ export class TaskEngine {
     return applyTo(this.#context(), subject, guardDeletion(deletion, subject.taskId, this.#caller))
   }
 
-  start(ref: TaskRef): Promise<Task> {
-    return this.#change(taskStart, ref, {})
-  }
-
-  pause(ref: TaskRef): Promise<Task> {
-    return this.#change(taskPause, ref, {})
-  }
-
-  resume(ref: TaskRef): Promise<Task> {
-    return this.#change(taskResume, ref, {})
-  }
-
-  async cancel(ref: TaskRef, reason?: string): Promise<Task> {
-    return this.#change(taskCancel, ref, {
-      reason: reason === undefined ? undefined : requireSpokenText(reason, 'the reason'),
-    })
-  }
-
-  async retry(ref: TaskRef, options: object = {}): Promise<Task> {
-    return this.#change(taskRetry, ref, parse(retryOptionsSchema, options, 'retry'))
-  }
-
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
     const claimant = claimTokenOf(ref, parse(claimTokenOptionsSchema, options, 'complete'))
     const image = resultImage(result, 'the result', (loss) =>
@@ -251,26 +233,6 @@ export class TaskEngine {
     const stepOf = (id: string) =>
       guardChange(verbs.complete(id, image, claimant, this.#stepContext()), id, 'complete', this.#caller)
     return this.#apply(ref, stepOf, claimant)
-  }
-
-  async fail(ref: TaskRef, reason: string, options: unknown = {}): Promise<Task> {
-    const { code, ...token } = parse(failOptionsSchema, options, 'fail')
-    return this.#change(
-      taskFail,
-      ref,
-      { reason: requireSpokenText(reason, 'the reason'), code },
-      claimTokenOf(ref, token),
-    )
-  }
-
-  async send(ref: TaskRef, message: string, options: unknown = {}): Promise<Task> {
-    const parsed = parse(sendOptionsSchema, options, 'send')
-    return this.#change(taskSend, ref, { ...parsed, message: requireSpokenText(message, 'the message') })
-  }
-
-  async answer(ref: TaskRef, value?: unknown, options: object = {}): Promise<Task> {
-    const { question } = parse(answerOptionsSchema, options, 'answer')
-    return this.#change(taskAnswer, ref, { value, question })
   }
 
   async handle(message: string, options: HandleOptions = {}): Promise<Handled> {
@@ -307,23 +269,6 @@ export class TaskEngine {
     const taskId = ref === null ? null : idOf(ref)
     const task = await claimTask(this.#context(), { ...parsed, taskId }, this.#life.stepContext())
     return task === null ? null : asOwner(task)
-  }
-
-  async heartbeat(ref: TaskRef, options: unknown = {}): Promise<Task> {
-    return this.#change(taskHeartbeat, ref, {}, claimTokenOf(ref, parse(claimTokenOptionsSchema, options, 'heartbeat')))
-  }
-
-  async release(ref: TaskRef, options: unknown = {}): Promise<Task> {
-    const { reason, ...token } = parse(releaseOptionsSchema, options, 'release')
-    return this.#change(taskRelease, ref, { reason }, claimTokenOf(ref, token))
-  }
-
-  async block(ref: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task> {
-    return this.#change(taskBlock, ref, { blockedBy: idsOf(blockers) })
-  }
-
-  async unblock(ref: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task> {
-    return this.#change(taskUnblock, ref, { blockedBy: idsOf(blockers) })
   }
 
   async graph(options: unknown = {}): Promise<TaskGraph> {
@@ -470,10 +415,12 @@ export class TaskEngine {
     return this.#life.read(scope === undefined ? query : (tx) => readWithin(tx, scope, ids, query))
   }
 
-  async #change<I>(operation: Changing<I>, ref: TaskRef, input: I, claimant = claimTokenOf(ref)): Promise<Task> {
-    const given = { ...input, ...subjectOf(ref) }
-    const task = await operation.change(this.#context(claimant), given, this.#life.stepContext())
-    return asWriter(task, claimant)
+  async #change(operation: Changing, ref: TaskRef, given: readonly unknown[]): Promise<Task> {
+    const parsed = parse(operation.fields, fieldsIn(operation, given), operation.method)
+    const { owner, fence, ...fields } = parsed as Partial<ClaimToken>
+    const claimant = claimTokenOf(ref, { owner, fence })
+    const input = { ...fields, ...subjectOf(ref) }
+    return asWriter(await operation.change(this.#context(claimant), input, this.#life.stepContext()), claimant)
   }
 
   #stepContext(): StepContext {
@@ -540,6 +487,18 @@ function readPosition(after: string): { priority: number; seq: number } {
   })
 }
 
+/** The fields of a change, from the arguments of a method: its own arguments, and the options after them. */
+function fieldsIn({ args, takesTasks, fields: schema }: Changing, given: readonly unknown[]): unknown {
+  const options = (Object.keys(schema().shape).length > args.length ? given[args.length] : undefined) ?? {}
+  if (typeof options !== 'object' || Array.isArray(options)) return options
+  const fields: Record<string, unknown> = { ...options }
+  for (const [n, name] of args.entries()) {
+    const value = given[n]
+    if (value !== undefined) fields[name] = takesTasks ? idsOf(value as TaskRef | readonly TaskRef[]) : value
+  }
+  return fields
+}
+
 function idsOf(refs: TaskRef | readonly TaskRef[]): string[] {
-  return parse(taskIdsSchema, (Array.isArray(refs) ? refs : [refs]).map(idOf), 'the blockers')
+  return (Array.isArray(refs) ? refs : [refs]).map(idOf)
 }

@@ -116,15 +116,6 @@ export const deleteOptionsSchema = once(() =>
 /** The writer of a claimed task: its owner, and with a lease the number of the claim. */
 const claimToken = { owner: wordSchema.optional(), fence: z.int().min(1).optional() }
 export const claimTokenOptionsSchema = once(() => z.strictObject(claimToken))
-export const failOptionsSchema = once(() =>
-  z.strictObject({
-    ...claimToken,
-    code: z.string().min(1).max(100).default('TASK_FAILED'),
-  }),
-)
-export const releaseOptionsSchema = once(() =>
-  z.strictObject({ ...claimToken, reason: z.string().min(1).max(500).optional() }),
-)
 export const claimOptionsSchema = once(() =>
   z.strictObject({
     owner: wordSchema,
@@ -140,9 +131,6 @@ export type ClaimOptions = z.input<ReturnType<typeof claimOptionsSchema>>
 /** The number of writes to a task. */
 export const versionSchema = z.int().min(0)
 
-export const taskIdsSchema = once(() =>
-  z.union([taskIdSchema.transform((id) => [id]), z.array(taskIdSchema).min(1).max(10_000)]),
-)
 export const purgeOptionsSchema = once(() => z.strictObject({ before: timeSchema }))
 export const graphOptionsSchema = once(() => z.strictObject({ parentId: taskIdSchema.optional() }))
 const limit = z.int().min(1).max(1_000_000)
@@ -160,20 +148,6 @@ export const sharedLimitsSchema = once(() =>
 )
 export type LimitsPatch = z.input<ReturnType<typeof limitsSchema>>
 export type SharedLimitsPatch = z.input<ReturnType<typeof sharedLimitsSchema>>
-export const sendOptionsSchema = once(() =>
-  z.strictObject({
-    delivery: z.enum(['steer', 'followup', 'abort']).default('steer'),
-    retry: z.boolean().default(false),
-  }),
-)
-export const retryOptionsSchema = once(() =>
-  z.strictObject({
-    divergence: executorOptionsSchema().shape.divergence,
-    repeat: z.array(z.string().min(1)).max(1_000).optional(),
-  }),
-)
-export const answerOptionsSchema = once(() => z.strictObject({ question: z.string().min(1).max(100).optional() }))
-
 const key = z.string().optional()
 const waitingTime = durationSchema().optional()
 

@@ -99,7 +99,7 @@ describe('the arguments of a verb', () => {
     const task = await engine.create({ name: 'a' })
     await engine.start(task)
     const refusal = await refusalOf(engine.cancel(task, { reason: 'x' } as never), 'INVALID_INPUT')
-    expect(refusal.message).toBe('Expected the reason to be a string, got object.')
+    expect(refusal.message).toBe('cancel is not valid: reason: expected a string, got an object.')
     await refusalOf(engine.cancel(task, null as never), 'INVALID_INPUT')
     await refusalOf(engine.fail(task, 5 as never), 'INVALID_INPUT')
     await refusalOf(engine.fail(task, undefined as never), 'INVALID_INPUT')

@@ -25,6 +25,7 @@ export const taskAnswer = taskChange({
       .describe('The answer, in the form that the question requires. Default: the default of the question.'),
     question: z.string().min(1).max(100).optional().describe('Id of the question; required if several are open.'),
   }),
+  args: ['value'],
   step: ({ taskId, value, question }, ctx, { caller }) =>
     answer({
       ...ctx,

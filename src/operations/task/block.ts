@@ -16,6 +16,7 @@ export const taskBlock = taskChange({
     },
   ],
   input: () => ({ blockedBy: z.array(taskIdSchema).min(1).max(10_000) }),
+  args: ['blockedBy'],
   models: false,
   others: ({ blockedBy }) => blockedBy,
   step: ({ taskId, blockedBy }, ctx) => block(taskId, blockedBy, ctx),

@@ -12,5 +12,6 @@ export const taskCancel = taskChange({
   input: () => ({
     reason: spokenText().trim().min(1).optional().describe('Stored as the `statusReason` of the task.'),
   }),
+  args: ['reason'],
   step: ({ taskId, reason = null }, ctx) => cancel(taskId, reason, ctx),
 })

@@ -1,6 +1,7 @@
 // Defines the operations that change one task: as an operation of the bus, and as the function behind the engine's method of the same name.
 import { z } from 'zod'
 import type { Caller } from '../../bus/caller.ts'
+import { once } from '../../core/once.ts'
 import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { Step } from '../../ledger/ledger.ts'
 import type { ClaimToken } from '../../machines/ownership.ts'
@@ -35,6 +36,8 @@ interface ChangeDefinition<Id extends string, S extends Shape> {
   verb?: OperationVerb
   /** Makes the input fields in addition to the task's id and expected version. */
   input: () => S
+  /** Fields that the engine's method takes as arguments after the task, in order; the others are its options. Default: none. */
+  args?: ReadonlyArray<keyof S & string>
   /** False: the ability is not offered to models and refuses them. Default true. */
   models?: boolean
   /** Ids of further tasks that the input names. Default: none. */
@@ -45,15 +48,21 @@ interface ChangeDefinition<Id extends string, S extends Shape> {
   step(input: Input<S>, ctx: StepContext, context: ChangeContext): Step<unknown>
 }
 
-/** The part of a change that the engine's methods use. */
-export interface Changing<I> {
+/** The part of a change that the engine's method of its name uses. */
+export interface Changing {
+  readonly method: string
+  readonly args: readonly string[]
+  /** Whether the arguments name further tasks: by id or as objects, one or several. */
+  readonly takesTasks: boolean
+  /** The fields without the subject. */
+  readonly fields: () => z.ZodObject<z.ZodRawShape, z.core.$strict>
   /** Queues the step before it returns, so that changes requested in one turn are made in order. */
-  change(context: ChangeContext, input: I & Subject, ctx: StepContext): Promise<Task>
+  change(context: ChangeContext, input: object & Subject, ctx: StepContext): Promise<Task>
 }
 
 /** On the bus it answers with the new status of the task; `change` resolves to the task itself. */
 export function taskChange<const Id extends string, S extends Shape>(definition: ChangeDefinition<Id, S>) {
-  const { id, description, routes, verb, models = true, others = () => [] } = definition
+  const { id, description, routes, verb, args = [], models = true, others = () => [] } = definition
   async function change(context: ChangeContext, given: Input<S>, ctx: StepContext): Promise<Task> {
     const step = definition.step(given, requestedBy(ctx, context.caller), context)
     const written = await applyTo(context, subjectOf(given), step, others(given))
@@ -74,7 +83,14 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
     handle: async (given, { caller }, host) =>
       standingOf(await change({ host, caller }, given as Input<S>, await host.stepContext())),
   })
-  return Object.assign(operation, { change })
+  const changing = {
+    method: id.slice(id.indexOf(':') + 1),
+    args,
+    takesTasks: definition.others !== undefined,
+    fields: once(() => z.strictObject(definition.input())),
+    change,
+  }
+  return Object.assign(operation, changing as unknown as Changing)
 }
 
 /**

@@ -21,6 +21,7 @@ export const taskFail = taskChange({
     code: z.string().min(1).max(100).default('TASK_FAILED').describe('Error code for programs. Default TASK_FAILED.'),
     ...claimantShape,
   }),
+  args: ['reason'],
   models: false,
   step: ({ taskId, reason, code, ...claim }, ctx, context) =>
     fail(taskId, { reason, code }, claimantOf(context, claim), ctx),

@@ -1,5 +1,6 @@
 // task:retry: retries a failed task.
-import { retryOptionsSchema } from '../../entities/options.ts'
+import { z } from 'zod'
+import { executorOptionsSchema } from '../../entities/executor.ts'
 import { retry } from '../steps/retry.ts'
 import { taskChange } from './define-change.ts'
 
@@ -16,12 +17,14 @@ export const taskRetry = taskChange({
     },
   ],
   input: () => ({
-    divergence: retryOptionsSchema().shape.divergence.describe(
+    divergence: executorOptionsSchema().shape.divergence.describe(
       'allow: the attempt may make new calls even if it does not repeat all completed ones.',
     ),
-    repeat: retryOptionsSchema().shape.repeat.describe(
-      'Ids of completed calls that the attempt makes again, for example because their results were lost.',
-    ),
+    repeat: z
+      .array(z.string().min(1))
+      .max(1_000)
+      .optional()
+      .describe('Ids of completed calls that the attempt makes again, for example because their results were lost.'),
   }),
   step: ({ taskId, divergence, repeat }, ctx) => retry(taskId, ctx, { divergence, repeat }),
 })

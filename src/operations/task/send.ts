@@ -1,11 +1,8 @@
 // task:send: sends a message of the user to a task, which reads it and continues.
-
+import { z } from 'zod'
 import { requireText, spokenText } from '../../core/parse.ts'
-import { sendOptionsSchema } from '../../entities/options.ts'
 import { send } from '../steps/send.ts'
 import { taskChange } from './define-change.ts'
-
-const sendFields = () => sendOptionsSchema().shape
 
 /** A paused task stores the message and stays paused. A task that has ended refuses it with INVALID_TRANSITION. */
 export const taskSend = taskChange({
@@ -27,11 +24,15 @@ export const taskSend = taskChange({
   ],
   input: () => ({
     message: spokenText().min(1),
-    delivery: sendFields().delivery.describe(
-      'When the task reads the message. `steer` (default): before its next step; `followup`: before it ends; `abort`: the task is paused at once.',
-    ),
-    retry: sendFields().retry.describe('Start a new attempt if the task has failed. Default false.'),
+    delivery: z
+      .enum(['steer', 'followup', 'abort'])
+      .default('steer')
+      .describe(
+        'When the task reads the message. `steer` (default): before its next step; `followup`: before it ends; `abort`: the task is paused at once.',
+      ),
+    retry: z.boolean().default(false).describe('Start a new attempt if the task has failed. Default false.'),
   }),
+  args: ['message'],
   step: ({ taskId, message, delivery, retry }, ctx, { host, caller }) =>
     send({
       ...ctx,

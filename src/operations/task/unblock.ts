@@ -17,6 +17,7 @@ export const taskUnblock = taskChange({
     },
   ],
   input: () => ({ blockedBy: z.array(taskIdSchema).min(1).max(10_000) }),
+  args: ['blockedBy'],
   models: false,
   others: ({ blockedBy }) => blockedBy,
   step: ({ taskId, blockedBy }, ctx, { caller }) => guardUnblock(unblock(taskId, blockedBy, ctx), blockedBy, caller),
