@@ -17,9 +17,9 @@ const root = join(import.meta.dirname, '..')
  * with `import()`, or belongs to its entry: a verb of the command line, a surface.
  */
 const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
-  // Without any dependency: what `errand --help` needs.
-  ['core', /\/src\/core\/(?!parse\.)/],
-  ['command', /\/src\/surfaces\/(?:terminal\/(?:arguments|exit-code|io|terminal-text)|cli\/verb)\.ts$/],
+  // Without any dependency: what `errand --version` needs.
+  ['core', /\/src\/core\/(?!parse\.|duration-schema\.|zod-schema\.)/],
+  ['command', /\/src\/surfaces\/(?:terminal\/(?:arguments|exit-code|io|terminal-text)|cli\/(?:verb|at-end))\.ts$/],
   // For its worker too, which needs nothing else.
   ['sqlite', /\/src\/ledger\/sqlite\/(?:connection|quick-check)\.ts$/],
   // The same, with the driver of a server.
@@ -39,7 +39,7 @@ const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
   // With what several verbs of the command line need.
   [
     'terminal',
-    /\/src\/surfaces\/(?:terminal\/|cli\/(?:open-ledger|board-target|owner-flags|each-task|read-input|stream-position|task-context|hook-call|end-commands)\.ts$)/,
+    /\/src\/surfaces\/(?:terminal\/(?!operation-verb)|cli\/(?:open-ledger|board-target|owner-flags|each-task|read-input|stream-position|task-context|hook-call|end-commands)\.ts$)/,
   ],
   // With yaml, and what the verbs need that work on tasks.
   ['plans', /\/src\/(?:plans\/|agents\/models\/script|surfaces\/cli\/(?:working-options|model-|run-summary))/],

@@ -11,12 +11,14 @@ import { boardStatusOf } from '../src/entities/board.ts'
 import { engineOptionsSchema, memoryOptionsSchema } from '../src/entities/options.ts'
 import { type TaskStatus, taskStatuses } from '../src/entities/task.ts'
 import { planKeys } from '../src/plans/plan-schema.ts'
-import { verbs } from '../src/surfaces/cli/verbs.ts'
+import { allVerbs } from '../src/surfaces/cli/verbs.ts'
 import { httpOptionsSchema } from '../src/surfaces/http/http-options.ts'
 import { serveOptionsSchema } from '../src/surfaces/http/page/serve.ts'
 import { inspectorOptionsSchema } from '../src/surfaces/inspector/serve-inspector.ts'
 import { statusOfCode } from '../src/surfaces/web/status-codes.ts'
 import { allBlocks, pages, root, textOf } from './documents.ts'
+
+const verbs = await allVerbs()
 
 const readme = textOf('README.md')
 

@@ -80,11 +80,10 @@ type ChangeMethod = Change['id'] extends `task:${infer Method}` ? Method : never
 
 const taskChanges = taskOperations.filter((operation): operation is Change => 'change' in operation)
 
-// The interface of the engine, which is written by hand, has each of the derived methods, or this does not compile.
-export interface TaskEngine extends Pick<Engine, ChangeMethod> {}
+/** The derived methods. The engine's interface, which is written by hand, has each of them, or this does not compile. */
+const DerivedMethods = class {} as unknown as new () => Pick<Engine, Exclude<ChangeMethod, 'update'>>
 
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the static block defines what the interface declares
-export class TaskEngine {
+export class TaskEngine extends DerivedMethods {
   // The methods that change one task, like `engine.pause(task)`, are those of their operations, unless the class has one that does more.
   static {
     for (const operation of taskChanges) {
@@ -110,6 +109,7 @@ export class TaskEngine {
 
   /** A `caller` with a task is a run or its model, which may access that task and its subtree only. */
   constructor(life: Lifecycle, host: AbilityHost, bus: Bus, caller: Caller = libraryCaller) {
+    super()
     this.instanceId = life.instanceId
     this.bus = bus
     ;({ agent: this.agent, objective: this.objective, task: this.task, mem: this.mem } = wingMethods(bus, caller))

@@ -90,7 +90,7 @@ export type StreamOperation<H, I extends AbilitySchema, O extends AbilitySchema,
 /** The ability of an operation, made for one engine. */
 type On<H, A extends Ability, Id extends string> = ((host: H) => A) & Operation<Id>
 
-interface DefineOperation<H> {
+export interface DefineOperation<H> {
   <I extends AbilitySchema, O extends AbilitySchema, const Id extends string>(
     definition: ResultOperation<H, I, O, Id>,
   ): On<H, Ability<GivenBy<I>, ParsedBy<O>, ParsedBy<O>, Id>, Id>

@@ -11,9 +11,11 @@ import { taskStatuses } from '../../src/entities/task.ts'
 import { objectiveStatuses } from '../../src/entities/team.ts'
 import { main } from '../../src/surfaces/cli/main.ts'
 import type { VerbTable } from '../../src/surfaces/cli/verb.ts'
-import { verbs } from '../../src/surfaces/cli/verbs.ts'
+import { allVerbs } from '../../src/surfaces/cli/verbs.ts'
 import { ledgerFile, openEngine, reached, waysTo } from '../engine/world.ts'
 import { fakeIo } from './cli/fake-io.ts'
+
+const verbs = await allVerbs()
 
 /** Not called here: boards have statuses of their own (the s07 task board); the others print no tasks, or serve until they are stopped. */
 const others: Record<string, string> = {
@@ -80,6 +82,7 @@ claim :unfit --as ann
 fail :unfit no use --as ann
 block :first :second
 unblock :first :second
+start :second
 cancel :waiting --reason enough
 task join :team --as bob --role builder
 task context :team

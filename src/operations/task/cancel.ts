@@ -9,6 +9,13 @@ export const taskCancel = taskChange({
   routes: [
     { endpoint: 'POST /tasks/{taskId}/cancel', tag: 'Control', operationId: 'cancelTask', summary: 'Cancel a task' },
   ],
+  verb: {
+    name: 'cancel',
+    group: 'steer',
+    summary: 'stop a task and its subtasks for good',
+    help: 'Cancels tasks and everything below them, for good. Running commands are ended, in all processes.',
+    options: { reason: { field: 'reason', shown: 'R', short: 'r' } },
+  },
   input: () => ({
     reason: spokenText().trim().min(1).optional().describe('Stored as the `statusReason` of the task.'),
   }),

@@ -15,6 +15,14 @@ export const taskDelete = defineOperation({
   description:
     'Deletes a task. Its subtasks become root tasks (promote), are deleted too (cascade), or prevent the deletion (refuse).',
   routes: [{ endpoint: 'DELETE /tasks/{taskId}', tag: 'Tasks', operationId: 'deleteTask', summary: 'Delete a task' }],
+  verb: {
+    name: 'rm',
+    group: 'ledger',
+    summary: 'delete tasks',
+    help: 'Deletes tasks; open ones are canceled first. Their children become top-level tasks (promote, the default), are deleted too (cascade), or prevent the deletion (refuse).',
+    options: { children: { field: 'children', words: ['promote', 'cascade', 'refuse'] } },
+    said: ({ deleted }: { deleted: boolean }) => (deleted ? 'deleted' : 'was already deleted'),
+  },
   input: () => z.strictObject({ ...verbShape, children: deleteOptionsSchema().shape.children }),
   output: () => z.object({ deleted: z.boolean() }),
   models: false,

@@ -8,6 +8,12 @@ export const taskPause = taskChange({
   routes: [
     { endpoint: 'POST /tasks/{taskId}/pause', tag: 'Control', operationId: 'pauseTask', summary: 'Pause a task' },
   ],
+  verb: {
+    name: 'pause',
+    group: 'steer',
+    summary: 'stop a running task until it is resumed',
+    help: 'Stops working tasks until they are resumed. A running command is ended; recorded results are kept.',
+  },
   input: () => ({}),
   step: ({ taskId }, ctx) => pause(taskId, ctx),
 })

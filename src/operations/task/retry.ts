@@ -16,6 +16,16 @@ export const taskRetry = taskChange({
       summary: 'Retry a failed task',
     },
   ],
+  verb: {
+    name: 'retry',
+    group: 'steer',
+    summary: 'give a failed task a new attempt',
+    help: 'Gives failed tasks a new attempt. Completed calls are not repeated. --allow-divergence is for a task that failed with CALL_DIVERGED because its code changed: the new calls are made in addition to the recorded ones. --repeat makes a completed call again, for example because its result was lost; it may be given several times.',
+    options: {
+      'allow-divergence': { field: 'divergence', means: 'allow' },
+      repeat: { field: 'repeat', shown: 'CALL', several: true },
+    },
+  },
   input: () => ({
     divergence: executorOptionsSchema().shape.divergence.describe(
       'allow: the attempt may make new calls even if it does not repeat all completed ones.',

@@ -8,6 +8,12 @@ export const taskStart = taskChange({
   routes: [
     { endpoint: 'POST /tasks/{taskId}/start', tag: 'Control', operationId: 'startTask', summary: 'Start a task' },
   ],
+  verb: {
+    name: 'start',
+    group: 'steer',
+    summary: 'start a held task, or one that no executor runs',
+    help: 'Starts tasks that are held until then. A task that no executor runs is then worked on by hand.',
+  },
   input: () => ({}),
   models: false,
   step: ({ taskId }, ctx) => start(taskId, ctx),

@@ -2,19 +2,20 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
 import { commonOptions } from '../terminal/arguments.ts'
 import type { Verb, VerbTable } from './verb.ts'
-import { type VerbGroup, verbGroups } from './verbs.ts'
+import { allVerbGroups, type VerbGroup } from './verbs.ts'
 
 /** So that the summaries of all groups are below each other. */
 const minNameWidth = 10
 
 /** All verbs, the common options and the exit codes. */
-export function overview(): string {
+export async function overview(): Promise<string> {
+  const groups = await allVerbGroups()
   return [
     'errand: durable tasks. Nothing is lost or done twice, however often the process crashes.',
     '',
     'Usage: errand VERB [ARGUMENTS]',
     '',
-    ...verbGroups.flatMap(describeGroup),
+    ...groups.flatMap(describeGroup),
     "  --ledger FILE  or postgres://USER@HOST/DATABASE; default: ERRAND_LEDGER, else .errand/ledger.db here or in a parent folder, else the one in git's common directory",
     '  --json         print one JSON value per line',
     '',

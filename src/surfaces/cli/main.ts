@@ -11,7 +11,7 @@ import { wrapIndented } from '../terminal/terminal-text.ts'
 import { endAll } from './at-end.ts'
 import { helpFor, overview } from './help.ts'
 import type { Verb, VerbTable } from './verb.ts'
-import { verbs } from './verbs.ts'
+import { allVerbs, ownVerbs } from './verbs.ts'
 
 /** Runs one command line; never throws. */
 export async function main(argv: readonly string[], io: CommandIo): Promise<number> {
@@ -27,12 +27,12 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
   const [name, ...args] = argv
   switch (name) {
     case undefined:
-      note(io, overview())
+      note(io, await overview())
       return exitCodes.badInput
     case 'help':
     case '--help':
     case '-h':
-      printHelp(io, args.length > 0 ? helpFor(await find(args)) : overview())
+      printHelp(io, args.length > 0 ? helpFor(await find(args)) : await overview())
       return exitCodes.done
     case 'version':
     case '--version':
@@ -40,12 +40,12 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
       print(io, packageVersion())
       return exitCodes.done
     default:
-      return await call(await loadVerb(name, verbs), args, io)
+      return await call(await loadVerb(name), args, io)
   }
 }
 
 /** The verb with this path: `board claim`. */
-async function find([name = '', ...rest]: readonly string[], known: VerbTable = verbs): Promise<Verb> {
+async function find([name = '', ...rest]: readonly string[], known?: VerbTable): Promise<Verb> {
   const verb = await loadVerb(name, known)
   return verb.verbs === undefined || rest.length === 0 ? verb : await find(rest, verb.verbs)
 }
@@ -65,7 +65,7 @@ async function run(verb: Verb, args: string[], io: CommandIo): Promise<number> {
     return exitCodes.done
   }
   try {
-    return (await verb.run(io, parsed, verbs)) ?? exitCodes.done
+    return (await verb.run(io, parsed, allVerbs)) ?? exitCodes.done
   } finally {
     await endAll(io)
   }
@@ -86,17 +86,22 @@ async function runSilently(verb: Verb, args: string[], io: CommandIo): Promise<n
   return exitCodes.done
 }
 
-async function loadVerb(name: string, table: VerbTable): Promise<Verb> {
-  const entry = Object.hasOwn(table, name) ? table[name] : undefined
-  const verb = (await entry?.load())?.[name]
+/** @param below the verbs below another one; absent: those of the command line. */
+async function loadVerb(name: string, below?: VerbTable): Promise<Verb> {
+  const verb =
+    (await verbIn(below ?? ownVerbs, name)) ?? (below === undefined ? await verbIn(await allVerbs(), name) : undefined)
   if (verb !== undefined) return verb
-  const known = [...Object.keys(table), ...(table === verbs ? ['help'] : [])]
+  const known = below === undefined ? [...Object.keys(await allVerbs()), 'help'] : Object.keys(below)
   const nearest = nearestName(name, known)
   throw new ErrandError(
     'INVALID_INPUT',
-    `There is no verb "${name}"${table === verbs ? '' : ' here'}.${didYouMean(nearest)} It is one of: ${known.join(', ')}.`,
+    `There is no verb "${name}"${below === undefined ? '' : ' here'}.${didYouMean(nearest)} It is one of: ${known.join(', ')}.`,
     { verb: name, nearest, known },
   )
+}
+
+async function verbIn(table: VerbTable, name: string): Promise<Verb | undefined> {
+  return Object.hasOwn(table, name) ? (await table[name]?.load())?.[name] : undefined
 }
 
 function report(error: unknown, io: CommandIo, json: boolean): void {

@@ -16,16 +16,16 @@ export interface VerbDefinition<O extends ParseArgsOptionsConfig> {
   verbs?: VerbTable
   /** For the hooks of agents, which must not fail: always exits with 0, and reports errors only with ERRAND_DEBUG=1. */
   silent?: boolean
-  /** `all`: every verb of the command line. Resolves to the exit code; undefined means 0. */
+  /** `all`: loads every verb of the command line. Resolves to the exit code; undefined means 0. */
   // biome-ignore lint/suspicious/noConfusingVoidType: most verbs have nothing to return
-  run(io: CommandIo, args: ArgumentsOf<O>, all: VerbTable): Promise<number | void>
+  run(io: CommandIo, args: ArgumentsOf<O>, all: () => Promise<VerbTable>): Promise<number | void>
 }
 
 /** A verb with any options. */
 export interface Verb extends Omit<VerbDefinition<ParseArgsOptionsConfig>, 'run'> {
   // biome-ignore lint/suspicious/noExplicitAny: the arguments fit because `options` of the same verb parsed them
   // biome-ignore lint/suspicious/noConfusingVoidType: as above
-  run(io: CommandIo, args: any, all: VerbTable): Promise<number | void>
+  run(io: CommandIo, args: any, all: () => Promise<VerbTable>): Promise<number | void>
 }
 
 /** A verb whose module is loaded when the verb is used, and exports it under its name. */

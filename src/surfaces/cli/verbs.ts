@@ -1,15 +1,18 @@
 // All verbs by name, grouped by what one wants to do. A module is loaded when its verb is used, so that a command that lists tasks does
-// not load the plan parser. Small ones share a module: reading-verbs.ts and short-verbs.ts.
+// not load the plan parser. Small ones share a module: reading-verbs.ts and short-verbs.ts. The verbs that only apply an operation to each
+// of several tasks derive from the operations, which are loaded for them and for lists of all verbs.
 import { type VerbTable, verbTable } from './verb.ts'
 
 export interface VerbGroup {
   title: string
   verbs: VerbTable
+  /** The group of the operations whose verbs belong here too. */
+  derived?: 'steer' | 'ledger'
   /** Commands with what they do. */
   examples: ReadonlyArray<readonly [command: string, meaning: string]>
 }
 
-export const verbGroups: readonly VerbGroup[] = [
+const ownGroups: readonly VerbGroup[] = [
   {
     title: 'Run work',
     verbs: verbTable({
@@ -52,13 +55,10 @@ export const verbGroups: readonly VerbGroup[] = [
   },
   {
     title: 'Answer and steer tasks',
+    derived: 'steer',
     verbs: verbTable({
       answer: { summary: 'answer the question of a task', load: () => import('./short-verbs.ts') },
       send: { summary: 'send a message to a task', load: () => import('./short-verbs.ts') },
-      pause: { summary: 'stop a running task until it is resumed', load: () => import('./short-verbs.ts') },
-      resume: { summary: 'let a paused task run again', load: () => import('./short-verbs.ts') },
-      cancel: { summary: 'stop a task and its subtasks for good', load: () => import('./short-verbs.ts') },
-      retry: { summary: 'give a failed task a new attempt', load: () => import('./short-verbs.ts') },
       block: { summary: 'make a task wait for others', load: () => import('./short-verbs.ts') },
       unblock: { summary: 'stop a task from waiting for others', load: () => import('./short-verbs.ts') },
       limit: {
@@ -95,11 +95,11 @@ export const verbGroups: readonly VerbGroup[] = [
   },
   {
     title: 'Look after the ledger and the shell',
+    derived: 'ledger',
     verbs: verbTable({
       repl: { summary: 'commands, messages and JavaScript, line by line', load: () => import('./verbs/repl.ts') },
       ledger: { summary: 'copy, check or restore a whole ledger', load: () => import('./short-verbs.ts') },
       purge: { summary: 'delete tasks that were settled long ago', load: () => import('./short-verbs.ts') },
-      rm: { summary: 'delete tasks', load: () => import('./short-verbs.ts') },
       trust: { summary: 'allow opening a ledger that others can write', load: () => import('./short-verbs.ts') },
       completion: {
         summary: 'print a script with which the TAB key completes errand',
@@ -110,4 +110,21 @@ export const verbGroups: readonly VerbGroup[] = [
   },
 ]
 
-export const verbs: VerbTable = Object.assign({}, ...verbGroups.map((group) => group.verbs))
+/** The verbs that have a module of their own. */
+export const ownVerbs: VerbTable = tableOf(ownGroups)
+
+/** All verbs, those of operations included. */
+export async function allVerbGroups(): Promise<VerbGroup[]> {
+  const { operationVerbs } = await import('./operation-verbs.ts')
+  return ownGroups.map(({ derived, verbs, ...group }) => {
+    return { ...group, verbs: derived === undefined ? verbs : { ...verbs, ...operationVerbs(derived) } }
+  })
+}
+
+export async function allVerbs(): Promise<VerbTable> {
+  return tableOf(await allVerbGroups())
+}
+
+function tableOf(groups: readonly VerbGroup[]): VerbTable {
+  return Object.assign({}, ...groups.map(({ verbs }) => verbs))
+}

@@ -1,32 +1,54 @@
 // The commands that change tasks, each like the verb of the command line; and messages to a task, with its answer.
 import type { CreateOptions, StreamItem } from '../../engine/engine-api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
+import { taskEvents } from '../../machines/transition-table.ts'
 import { isActive } from '../../plans/idle.ts'
 import { AnswerStream } from '../terminal/answer-stream.ts'
 import { answerTask } from '../terminal/answer-text.ts'
-import { misuse } from '../terminal/arguments.ts'
+import { misuse, parseOptions } from '../terminal/arguments.ts'
 import { changeAs } from '../terminal/as-person.ts'
+import {
+  applyTo,
+  inputIn,
+  parsedOptions,
+  usageOf,
+  type VerbOperation,
+  verbOperations,
+} from '../terminal/operation-verb.ts'
 import { jsonOption } from '../terminal/option-values.ts'
 import { changedLine, taskLabel } from '../terminal/task-labels.ts'
 import { takeWord, wordsOf } from './read-line.ts'
 import { type ReplVerb, type ReplVerbs, type Session, sessionCaller } from './session.ts'
-import { openRefs, refsAccepting } from './task-refs.ts'
+import { anyRefs, openRefs, refsAccepting } from './task-refs.ts'
 
-/** A command that applies one change to each named task. */
-function toEach(verb: 'start' | 'pause' | 'resume' | 'retry', summary: string): ReplVerb {
+/** The commands that derive from operations: each applies its operation to every named task. */
+const operationVerbs: ReplVerbs = Object.fromEntries(verbOperations.map((each) => [each.verb.name, toEach(each)]))
+
+function toEach(operation: VerbOperation): ReplVerb {
+  const { verb } = operation
+  const usage = usageOf(verb, 'TASK')
+  const event = taskEvents.find((each) => `task:${each}` === operation.id)
   return {
-    usage: `${verb} TASK…`,
-    summary,
-    complete: refsAccepting(verb),
+    usage,
+    summary: verb.summary,
+    complete: event === undefined ? anyRefs : refsAccepting(event),
     async run(session, rest) {
-      const refs = wordsOf(rest)
-      if (refs.length === 0) throw misuse(`The task is missing. Usage: /${verb} TASK…`)
-      for (const ref of refs) await change(session, await session.find(ref), ({ engine }, { id }) => engine[verb](id))
+      const { values, positionals } = parseOptions(`/${usage}`, wordsOf(rest), parsedOptions(verb))
+      if (positionals.length === 0) throw misuse(`The task is missing. Usage: /${usage}`)
+      const input = inputIn(verb, values)
+      for (const ref of positionals) {
+        const task = await session.find(ref)
+        const outcome = await session.change(task, ({ engine }) =>
+          applyTo(engine, sessionCaller, operation, task, input),
+        )
+        session.printer.line(typeof outcome === 'string' ? `${taskLabel(task)} ${outcome}` : changedLine(outcome))
+      }
     },
   }
 }
 
 export const changeVerbs: ReplVerbs = {
+  ...operationVerbs,
   create: {
     usage: 'create NAME OR GOAL… [--executor X [--input JSON]] [--by-hand]',
     summary:
@@ -37,10 +59,6 @@ export const changeVerbs: ReplVerbs = {
       session.printer.line(`${taskLabel(session.touch(task))} created (${task.id})`)
     },
   },
-  start: toEach('start', 'start a held task, or one that no executor runs'),
-  pause: toEach('pause', 'stop a running task until it is resumed'),
-  resume: toEach('resume', 'let a paused task run again'),
-  retry: toEach('retry', 'give a failed task a new attempt'),
   cancel: {
     usage: 'cancel TASK [REASON…]',
     summary: 'stop a task and its subtasks for good',
@@ -126,7 +144,11 @@ async function send(session: Session, task: Task, text: string): Promise<Task> {
   return await session.change(task, () => changeAs(session.engine, sessionCaller, 'task:send', task, { message: text }))
 }
 
-async function change(session: Session, task: Task, act: Parameters<Session['change']>[1]): Promise<void> {
+async function change(
+  session: Session,
+  task: Task,
+  act: (session: Session, task: Task) => Promise<Task>,
+): Promise<void> {
   session.printer.line(changedLine(await session.change(task, act)))
 }
 

@@ -85,11 +85,16 @@ export class Session {
     return task
   }
 
-  /** Changes a task, and returns the changed one. A refusal names it by its number. */
-  async change(task: Task, act: (session: Session, task: Task) => Promise<Task>): Promise<Task> {
+  /** Changes a task, and returns the changed one, or what became of it. A refusal names it by its number. */
+  async change<T extends Task | string = Task>(
+    task: Task,
+    act: (session: Session, task: Task) => Promise<T>,
+  ): Promise<T> {
     this.#changing.add(task.id)
     try {
-      return this.touch(await namingTask(task, () => act(this, task)))
+      const changed = await namingTask(task, () => act(this, task))
+      if (typeof changed !== 'string') this.touch(changed)
+      return changed
     } finally {
       this.#changing.delete(task.id)
     }

@@ -1,5 +1,5 @@
 // Parses the arguments of a verb with node's parser. Errors name the nearest option and the usage of the verb.
-import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../../core/errors.ts'
 import { nearestValue } from '../../core/explain-issue.ts'
@@ -55,7 +55,7 @@ export function parseArguments<O extends ParseArgsOptionsConfig>(
   { min = 0, max = Number.POSITIVE_INFINITY }: Positionals,
 ): ArgumentsOf<O> {
   const known = { ...commonOptions, ...options }
-  const parsed = parseOrRefuse({ args, options: known, strict: true, allowPositionals: true }, usage) as ArgumentsOf<O>
+  const parsed = parseOptions(`errand ${usage}`, args, known) as ArgumentsOf<O>
   const { positionals } = parsed
   if ((parsed.values as { help?: boolean }).help) return parsed
   if (positionals.length < min) throw misuse(`An argument is missing. Usage: errand ${usage}`)
@@ -84,20 +84,23 @@ export function misuse(message: string, details: Record<string, unknown> = {}): 
   return new ErrandError('INVALID_INPUT', message, details)
 }
 
-function parseOrRefuse(config: ParseArgsConfig & { options: ParseArgsOptionsConfig }, usage: string): unknown {
+/**
+ * Parses options and positionals with node's parser.
+ * @throws ErrandError UNKNOWN_OPTION { option, nearest } or INVALID_INPUT.
+ */
+export function parseOptions<const O extends ParseArgsOptionsConfig>(usage: string, args: string[], options: O) {
   try {
-    return parseArgs(config)
+    return parseArgs({ args, options, strict: true, allowPositionals: true })
   } catch (error) {
     if (!(error instanceof Error)) throw error
     const option = /^Unknown option '(-[^']*)'/.exec(error.message)?.[1]
-    if (option === undefined)
-      throw new ErrandError('INVALID_INPUT', `${error.message}. Usage: errand ${usage}`, {}, error)
-    const names = Object.keys(config.options).map((name) => `--${name}`)
-    const nearestWord = nearestName(option.replace(/^-+/, ''), Object.keys(config.options))
+    if (option === undefined) throw new ErrandError('INVALID_INPUT', `${error.message}. Usage: ${usage}`, {}, error)
+    const names = Object.keys(options).map((name) => `--${name}`)
+    const nearestWord = nearestName(option.replace(/^-+/, ''), Object.keys(options))
     const nearest = nearestWord === undefined ? undefined : `--${nearestWord}`
     throw new ErrandError(
       'UNKNOWN_OPTION',
-      `There is no option ${option}.${didYouMean(nearest)} Usage: errand ${usage}. Options: ${names.join(', ')}. Put arguments that begin with a dash after "--".`,
+      `There is no option ${option}.${didYouMean(nearest)} Usage: ${usage}. Options: ${names.join(', ')}. Put arguments that begin with a dash after "--".`,
       { option, nearest, known: names },
       error,
     )

@@ -3,9 +3,12 @@ import { execFileSync } from 'node:child_process'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import type { Verb, VerbTable } from '../../../src/surfaces/cli/verb.ts'
-import { verbGroups, verbs } from '../../../src/surfaces/cli/verbs.ts'
+import { allVerbGroups, allVerbs } from '../../../src/surfaces/cli/verbs.ts'
 import { parseArguments } from '../../../src/surfaces/terminal/arguments.ts'
 import { fakeIo } from './fake-io.ts'
+
+const verbGroups = await allVerbGroups()
+const verbs = await allVerbs()
 
 async function script(shell: string): Promise<string> {
   const io = fakeIo()
@@ -14,11 +17,11 @@ async function script(shell: string): Promise<string> {
 }
 
 /** All verbs with their words, those below others included. */
-async function allVerbs(table: VerbTable, before: string[] = []): Promise<Array<[string[], Verb]>> {
+async function verbsIn(table: VerbTable, before: string[] = []): Promise<Array<[string[], Verb]>> {
   const found: Array<[string[], Verb]> = []
   for (const [name, entry] of Object.entries(table)) {
     const verb = (await entry.load())[name] as Verb
-    found.push([[...before, name], verb], ...(await allVerbs(verb.verbs ?? {}, [...before, name])))
+    found.push([[...before, name], verb], ...(await verbsIn(verb.verbs ?? {}, [...before, name])))
   }
   return found
 }
@@ -60,7 +63,7 @@ describe('errand completion bash', () => {
 
 it.each(['bash', 'zsh', 'fish'])('errand completion %s names every verb and every option', async (shell) => {
   const source = await script(shell)
-  for (const [words, { options = {} }] of await allVerbs(verbs)) {
+  for (const [words, { options = {} }] of await verbsIn(verbs)) {
     expect(source).toContain(`' ${words.join(' ')}'`)
     for (const option of Object.keys(options))
       expect(source).toMatch(shell === 'fish' ? new RegExp(` -l ${option}\\b`) : new RegExp(`[' (]--${option}[' )]`))

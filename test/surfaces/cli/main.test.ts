@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ErrandError, type ErrorCode } from '../../../src/core/errors.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
-import { verbs } from '../../../src/surfaces/cli/verbs.ts'
+import { allVerbs } from '../../../src/surfaces/cli/verbs.ts'
 import { exitCodeOf } from '../../../src/surfaces/terminal/exit-code.ts'
 import { fakeIo } from './fake-io.ts'
+
+const verbs = await allVerbs()
 
 let cwd: string
 beforeAll(() => {

@@ -19,6 +19,6 @@ export const completion = defineVerb({
       const got = shell === undefined ? 'The shell is missing' : `There is no completion for "${shell}"`
       throw misuse(`${got}. The shells are ${shells.join(', ')}, as in "errand completion bash".`)
     }
-    print(io, await completionScript(known, all))
+    print(io, await completionScript(known, await all()))
   },
 })
