@@ -243,6 +243,11 @@ function facilitiesOf({ core, calls, conversation, waits }: RunParts, toolRun: R
     nextId: (prefix) => host.nextId(prefix),
     live: (token, messageId) => conversation.live(token, messageId),
     report: (error, doing) => host.report(error, { ...core.ref, doing }),
+    isClaimed: async () => {
+      if (task.parentId === null) return task.owner !== null
+      const above = await core.request(() => host.read((tx) => tx.task.ancestors(task.id)))
+      return [task, ...above].some(({ owner }) => owner !== null)
+    },
     teamMembership: () => core.request(() => host.membershipOf(task)),
     conversation: () => core.request(() => conversation.read()),
     append: (message) => core.request(() => core.busy(() => conversation.append(message))),

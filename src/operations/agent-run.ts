@@ -78,6 +78,8 @@ export interface AgentRun {
    * ended before, so that an agent finds the results of the agents before it; after a bounded time in any case.
    */
   teamMembership(): Promise<TeamMembership | undefined>
+  /** Whether its task, or one above it, is claimed by an owner. */
+  isClaimed(): Promise<boolean>
   /** The conversation as stored now. The task is completed only if no message has been sent since this read. */
   conversation(): Promise<Conversation>
   append(message: AgentMessage): Promise<void>
