@@ -242,6 +242,7 @@ function facilitiesOf({ core, calls, conversation, waits }: RunParts, toolRun: R
     chance: () => host.chance(),
     nextId: (prefix) => host.nextId(prefix),
     live: (token, messageId) => conversation.live(token, messageId),
+    pieceReceived: (at) => host.pieceReceived(task.id, at),
     report: (error, doing) => host.report(error, { ...core.ref, doing }),
     isClaimed: async () => {
       if (task.parentId === null) return task.owner !== null

@@ -72,6 +72,8 @@ export interface AgentRun {
   nextId(prefix: string): string
   /** Streams a piece of a message that is still being written. */
   live(token: string, messageId: string): void
+  /** The model has sent a piece of its answer; null: the step is over. */
+  pieceReceived(at: number | null): void
   report(error: unknown, doing: string): void
   /**
    * The team's task and the agent's id in it; undefined for an agent without a team. Resolves when memory has recorded the tasks that

@@ -165,10 +165,15 @@ async function streamStep(
   // The agent itself calls the model: the lists of what the model may call do not apply.
   const caller: Caller = { ...known, surface: 'agent' }
   const answer: ModelAnswer = { content: '', toolCalls: [], finish: null }
-  for await (const given of agentRun.bus.stream('model:llm', input, { caller, signal: run.signal })) {
-    const chunk = readChunk(given)
-    addChunk(answer, chunk)
-    if (chunk.content) agentRun.live(chunk.content, messageId)
+  try {
+    for await (const given of agentRun.bus.stream('model:llm', input, { caller, signal: run.signal })) {
+      agentRun.pieceReceived(agentRun.clock.now())
+      const chunk = readChunk(given)
+      addChunk(answer, chunk)
+      if (chunk.content) agentRun.live(chunk.content, messageId)
+    }
+  } finally {
+    agentRun.pieceReceived(null)
   }
   run.signal.throwIfAborted()
   return answer
