@@ -55,6 +55,8 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
   membershipOf(task: TaskRecord): Promise<TeamMembership | undefined>
   /** Live output, for the streams of this process. */
   live(taskId: string, output: LiveContent): void
+  /** When the model of a task has sent the latest piece of its answer; null: it is not answering. Kept in this process alone. */
+  pieceReceived(taskId: string, at: number | null): void
   /** The row of this engine. */
   instanceRow(leaseUntil: number): InstanceRecord
   /**

@@ -33,6 +33,8 @@ export class Lifecycle {
   readonly instanceId: string
   readonly feed: Feed
   readonly output = new LiveOutput()
+  /** When the models that are answering here have sent the latest piece, by task. */
+  readonly latestPieceAt = new Map<string, number>()
   readonly subscriptions: Subscriptions
   readonly status: StatusModel
   readonly supervisor: Supervisor
@@ -80,6 +82,8 @@ export class Lifecycle {
       views: (records) => this.#whileBusy('read', () => this.views(records)),
       membershipOf: async (task) => this.#memory?.membershipOf(task),
       live: (taskId, output) => this.output.publish(taskId, output),
+      pieceReceived: (taskId, at) =>
+        void (at === null ? this.latestPieceAt.delete(taskId) : this.latestPieceAt.set(taskId, at)),
       instanceRow: (leaseUntil) => this.#instanceRow(leaseUntil),
       reclaim: (calls) => this.#reclaim(calls),
       report: this.report,

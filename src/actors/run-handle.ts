@@ -242,7 +242,13 @@ function facilitiesOf({ core, calls, conversation, waits }: RunParts, toolRun: R
     chance: () => host.chance(),
     nextId: (prefix) => host.nextId(prefix),
     live: (token, messageId) => conversation.live(token, messageId),
+    pieceReceived: (at) => host.pieceReceived(task.id, at),
     report: (error, doing) => host.report(error, { ...core.ref, doing }),
+    isClaimed: async () => {
+      if (task.parentId === null) return task.owner !== null
+      const above = await core.request(() => host.read((tx) => tx.task.ancestors(task.id)))
+      return [task, ...above].some(({ owner }) => owner !== null)
+    },
     teamMembership: () => core.request(() => host.membershipOf(task)),
     conversation: () => core.request(() => conversation.read()),
     append: (message) => core.request(() => core.busy(() => conversation.append(message))),

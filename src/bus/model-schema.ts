@@ -24,6 +24,38 @@ export function answerSchema(schema: JsonSchema): JsonSchema {
   return parts.length > 0 && parts.every(({ type }) => type === 'object') ? modelSchema(schema) : plain
 }
 
+/** Engines share these too. */
+const madeBrief = new WeakMap<JsonSchema, JsonSchema>()
+
+/** Keywords that only say which values are refused: lengths, numbers, other properties. The refusal says it too. */
+const bounds: ReadonlySet<string> = new Set([
+  'additionalProperties',
+  'maximum',
+  'maxItems',
+  'maxLength',
+  'minimum',
+  'minItems',
+  'minLength',
+  'pattern',
+])
+
+/** The same schema without bounds, for a model that is offered many tools and reads all of them before each step. */
+export function briefSchema(schema: JsonSchema): JsonSchema {
+  const known = madeBrief.get(schema)
+  if (known !== undefined) return known
+  const brief = withoutBounds(schema) as JsonSchema
+  madeBrief.set(schema, brief)
+  return brief
+}
+
+function withoutBounds(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutBounds)
+  if (!isObject(value)) return value
+  // A property may have the name of a keyword, and other properties a schema: both are objects.
+  const kept = Object.entries(value).filter(([key, each]) => isObject(each) || !bounds.has(key))
+  return Object.fromEntries(kept.map(([key, each]) => [key, withoutBounds(each)]))
+}
+
 function withoutReferences(schema: JsonSchema): Json {
   const { $schema: _dialect, ...rest } = inlined(schema, { root: schema, left: maxCopied }, [schema])
   return rest

@@ -49,6 +49,8 @@ export interface ModelStep {
   /** Ids of the messages that the model saw for the first time in this step, in the order in which it saw them. */
   inputs: string[]
   attempt: number
+  /** How many of the results before this step, oldest first, the model was sent in short, because all of them were too long for it. */
+  shortResults?: number | undefined
 }
 
 /** The text of a model's reasoning; undefined if there is none, or if the provider keeps it to itself. */

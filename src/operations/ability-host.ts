@@ -53,6 +53,8 @@ export interface AbilityHost {
   wake(): Promise<void>
   /** Whether the engine runs tasks: false before `work` and while it closes. */
   isWorking(): boolean
+  /** When the model that is answering for a task has sent the latest piece; undefined if it has sent none to this process. */
+  latestPieceAt(taskId: string): number | undefined
   /** Which tasks of an executor this engine can run now. */
   canRun(executor: string): RunnableTasks
   /** Names of the models that the engine offers. */

@@ -72,12 +72,16 @@ export interface AgentRun {
   nextId(prefix: string): string
   /** Streams a piece of a message that is still being written. */
   live(token: string, messageId: string): void
+  /** The model has sent a piece of its answer; null: the step is over. */
+  pieceReceived(at: number | null): void
   report(error: unknown, doing: string): void
   /**
    * The team's task and the agent's id in it; undefined for an agent without a team. Resolves when memory has recorded the tasks that
    * ended before, so that an agent finds the results of the agents before it; after a bounded time in any case.
    */
   teamMembership(): Promise<TeamMembership | undefined>
+  /** Whether its task, or one above it, is claimed by an owner. */
+  isClaimed(): Promise<boolean>
   /** The conversation as stored now. The task is completed only if no message has been sent since this read. */
   conversation(): Promise<Conversation>
   append(message: AgentMessage): Promise<void>

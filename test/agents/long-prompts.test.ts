@@ -1,7 +1,7 @@
 // Prompts that are too long for a model: what it refuses is shortened once, and what its server cuts without an error is noticed.
 import { describe, expect, it } from 'vitest'
 import type { PromptMessage } from '../../src/agents/models/model-prompt.ts'
-import { collect, openEngine } from '../engine/world.ts'
+import { collect, ledgerFile, openEngine, reached } from '../engine/world.ts'
 import { finish, partsModel, reasoning, text, tool, toolCall } from './world.ts'
 
 const long = 'x'.repeat(10_000)
@@ -45,6 +45,53 @@ describe('a conversation that is too long for its model', () => {
     expect(resultsIn(inner.prompts[3] as PromptMessage[])[0]).toMatch(/^a: x+… \(shortened: it had 10003 characters/)
     const failed = await collect(engine.events({ taskId: task.id, follow: false }))
     expect(failed.filter(({ type }) => type === 'model.failed')).toMatchObject([{ data: { againInMs: 0 } }])
+  })
+
+  it('is sent short at once in the later steps of its attempt, after a restart of the engine too', async () => {
+    const path = ledgerFile()
+    const asked = partsModel(
+      reading('a'),
+      reading('b'),
+      reading('c'),
+      [toolCall('d', 'ask_user', { question: 'Which?' }), finish('tool-calls')],
+      [toolCall('e', 'test_brief', {}), finish('tool-calls')],
+      reading('f'),
+      [text('Done.'), finish()],
+    )
+    const model = limited(asked, 25_000)
+    const brief = tool('test:brief', () => 'brief')
+    const first = await openEngine({ model, abilities: [read, brief], ledger: path })
+    const task = await first.create({ goal: 'Read' })
+    await reached(first, task, 'input_required')
+    await first.close()
+    // One more than the answers: the fourth prompt was too long.
+    expect(model.lengths.map((length) => length > 25_000)).toEqual([false, false, false, true, false])
+    const later = await openEngine({ model, abilities: [read, brief], ledger: path })
+    await later.answer(task.id, 'this one')
+    expect(await later.result(task.id)).toBe('Done.')
+    expect(model.lengths.slice(5).map((length) => length > 25_000)).toEqual([false, false, false])
+    const results = asked.prompts.map((prompt) => resultsIn(prompt as PromptMessage[]))
+    for (const each of results.slice(4)) expect(each.slice(0, 2)).toEqual(results[3]?.slice(0, 2))
+    // What came since is whole.
+    expect(results.at(-1)?.map(({ length }) => length > 9_000)).toEqual([false, false, true, false, false, true])
+  })
+
+  it('is sent whole again in a new attempt, which may have another model', async () => {
+    const asked = partsModel(
+      reading('a'),
+      reading('b'),
+      reading('c'),
+      [toolCall('d', 'none', {}), finish()],
+      [finish()],
+    )
+    const model = limited(asked, 25_000)
+    const engine = await openEngine({ model, abilities: [read], maxIterations: 4 })
+    const task = await engine.create({ goal: 'Read' })
+    expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'MAX_ITERATIONS' } })
+    expect(model.lengths.at(-1)).toBeLessThan(25_000)
+    await engine.retry(task)
+    await engine.settled(task)
+    expect(model.lengths[5]).toBeGreaterThan(25_000)
   })
 
   it('fails as before when nothing can be shortened, or not enough, and each retry tries once more', async () => {

@@ -231,6 +231,15 @@ describe('the loop of an agent', () => {
     },
   )
 
+  it('an answer that is a file alone ends the work, and its message has the file', async () => {
+    const file = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' } }
+    const engine = await openEngine({ model: partsModel([reasoning('I draw.'), file, finish()]) })
+    const task = await engine.create({ goal: 'Draw' })
+    expect(await engine.result(task)).toBe('')
+    const drawn = (await engine.messages(task)).at(-1)
+    expect(drawn?.step?.parts?.at(-1)).toEqual({ type: 'file', mediaType: 'image/png', base64: 'AAAA' })
+  })
+
   it('an answer that the provider withholds fails the task at once, and a retry asks for another one', async () => {
     const engine = await openEngine({
       model: partsModel([text('Some of'), finish('content-filter')], [text('Fine.'), finish()]),

@@ -1,8 +1,46 @@
 // A model that sends nothing any more: its stream counts as broken after a time, and until then `why` says since when it has been asked.
 import { expect, it } from 'vitest'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
-import { collect, openEngine } from '../engine/world.ts'
-import { finish, partsModel, text } from './world.ts'
+import { collect, deferred, openEngine } from '../engine/world.ts'
+import { finish, gatedTool, partsModel, reasoning, text, toolCall } from './world.ts'
+
+it('why says for how long a model has been asked, and how long ago the latest piece of its answer came', async () => {
+  const clock = new SimulatedClock(1_000_000)
+  const [first, second, never] = [deferred(), deferred(), deferred()]
+  const asked = deferred()
+  const { doStream, ...model } = partsModel(
+    [first.promise, reasoning('Hm.'), text('Half of'), second.promise, toolCall('a', 'test_hold', {}), finish()],
+    [never.promise],
+  )
+  const held = gatedTool('test:hold')
+  const engine = await openEngine({
+    clock,
+    abilities: [held.ability],
+    model: {
+      ...model,
+      doStream(options) {
+        asked.resolve()
+        return doStream(options)
+      },
+    },
+  })
+  const task = await engine.create({ goal: 'Talk' })
+  const why = async () => (await engine.why(task)).message
+  await asked.promise
+  clock.advance(100_000)
+  expect(await why()).toMatch(/has not ended its answer after 1m40s\.$/)
+  const stream = engine.stream(task)
+  first.resolve()
+  for await (const item of stream) if (item.type === 'content') break
+  clock.advance(30_000)
+  expect(await why()).toMatch(
+    /has not ended its answer after 2m10s\. The latest text, reasoning or call of it came 30\.0s ago\.$/,
+  )
+  second.resolve()
+  const call = await held.began(0)
+  expect(await why()).not.toContain('Its model')
+  call.end('held')
+})
 
 it('a stream without a part for modelIdleTimeoutMs counts as broken, and the step is tried again', async () => {
   const clock = new SimulatedClock(1_000_000)

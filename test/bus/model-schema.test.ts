@@ -1,10 +1,31 @@
 // Schemas as models get them: no references, no recursion, no alternatives at the root.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { modelSchema } from '../../src/bus/model-schema.ts'
+import { briefSchema, modelSchema } from '../../src/bus/model-schema.ts'
 import { createEngine, defineAbility, defineExecutor } from '../../src/index.ts'
 
 const of = (schema: z.ZodType) => modelSchema(z.toJSONSchema(schema, { io: 'input' }) as never)
+
+describe('a schema in brief', () => {
+  it('has no bounds, which the refusal of a value names, and keeps types, descriptions, and properties with the names of bounds', () => {
+    const schema = z.strictObject({
+      pattern: z.string().min(1).max(9).describe('What to look for.'),
+      maximum: z.int().min(1).default(5),
+      names: z.array(z.string().regex(/a/)).max(3),
+      labels: z.record(z.string(), z.number()).optional(),
+    })
+    expect(briefSchema(of(schema))).toEqual({
+      type: 'object',
+      properties: {
+        pattern: { type: 'string', description: 'What to look for.' },
+        maximum: { type: 'integer', default: 5 },
+        names: { type: 'array', items: { type: 'string' } },
+        labels: { type: 'object', propertyNames: { type: 'string' }, additionalProperties: { type: 'number' } },
+      },
+      required: ['pattern', 'names'],
+    })
+  })
+})
 
 describe('the schema of a tool', () => {
   it('references are replaced by what they name, and recursion by any value', () => {

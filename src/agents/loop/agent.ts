@@ -20,8 +20,8 @@ export interface AgentOptions<R extends z.ZodType = z.ZodType> {
   /** System message, unless the task has its own. Default: `You are a helpful AI assistant.` */
   instructions?: string
   /**
-   * What the model may call: ids, `module:*`, `*`; restricts what the task may call. Default: all that the task may
-   * call.
+   * What the model may call, and is offered: ids, `module:*`, `*`; restricts what the task may call. Default: it may call all that the task may,
+   * and is offered what the program registers and a few of the engine's own.
    */
   abilities?: readonly string[]
   /**

@@ -22,7 +22,7 @@ export async function converse(
   options: ParsedAgentOptions,
 ): Promise<unknown> {
   const maxIterations = options.maxIterations ?? agentRun.defaults.maxIterations
-  const tools = toolbox(agentRun, options)
+  const tools = await toolbox(agentRun, options)
   const calls = new ToolCalls(run, agentRun, tools, options.toolExecution ?? agentRun.defaults.toolExecution)
   await openConversation(task, run, agentRun, options.instructions)
   for (;;) {

@@ -44,7 +44,8 @@ function endingOf({ content, step, calls }: TakenStep): Ending | undefined {
   if (step.finishReason === 'length') return cut
   if (step.finishReason === 'content-filter') return withheld
   if (step.finishReason === 'tool-calls') return withoutCall
-  return content.trim() === '' ? empty : undefined
+  const hasFile = step.parts?.some(({ type }) => type === 'file') === true
+  return content.trim() === '' && !hasFile ? empty : undefined
 }
 
 /**

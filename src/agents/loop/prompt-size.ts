@@ -10,22 +10,34 @@ const keptLength = 300
 /** Results up to this length stay as they are: there is little to gain. */
 const shortLength = 600
 
+/** The messages with the first `count` results of tools shortened. */
+export function withShortResults(messages: readonly ModelMessage[], count: number): ModelMessage[] {
+  let results = 0
+  return messages.map((message) => (message.role === 'tool' && ++results <= count ? shortened(message) : message))
+}
+
 /**
- * The same step with the results of tools shortened, oldest first, until the conversation has half of its length; undefined if none can be
- * shortened.
+ * How many results of tools, oldest first, are to be shortened so that the conversation has half of its length; 0 if none can be. Messages are
+ * only added to a conversation, so the number names the same results in its later steps.
  */
-export function withShorterResults(input: ModelStepInput): ModelStepInput | undefined {
-  const lengthOf = (messages: readonly ModelMessage[]): number =>
-    messages.reduce((sum, { content }) => sum + content.length, 0)
-  const whole = lengthOf(input.messages)
+export function resultsToShorten(messages: readonly ModelMessage[]): number {
+  const whole = messages.reduce((sum, { content }) => sum + content.length, 0)
   let left = whole
-  const messages = input.messages.map((message) => {
-    if (left <= whole / 2 || message.role !== 'tool' || message.content.length <= shortLength) return message
-    const content = `${startOf(message.content, keptLength)}… (shortened: it had ${message.content.length} characters, and the conversation was too long)`
-    left -= message.content.length - content.length
-    return { ...message, content }
-  })
-  return left === whole ? undefined : { ...input, messages }
+  let count = 0
+  for (const [index, message] of messages.filter(({ role }) => role === 'tool').entries()) {
+    if (left <= whole / 2) break
+    const saved = message.content.length - shortened(message).content.length
+    left -= saved
+    if (saved > 0) count = index + 1
+  }
+  return count
+}
+
+function shortened(message: ModelMessage): ModelMessage {
+  const { length } = message.content
+  if (length <= shortLength) return message
+  const note = `(shortened: it had ${length} characters, and the conversation was too long)`
+  return { ...message, content: `${startOf(message.content, keptLength)}… ${note}` }
 }
 
 /** Below this number of tokens nothing is said: the estimate is too rough. */

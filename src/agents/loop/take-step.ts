@@ -20,7 +20,7 @@ import type { AgentRun } from '../../operations/agent-run.ts'
 import { retryableModelCodes } from '../models/model-error.ts'
 import { addChunk, type ModelAnswer, type ModelMessage, type ModelStepInput, readChunk } from '../models/step-schema.ts'
 import { paramsOf } from './call-arguments.ts'
-import { promptCut, withShorterResults } from './prompt-size.ts'
+import { promptCut, resultsToShorten, withShortResults } from './prompt-size.ts'
 import type { Offer, Toolbox } from './toolbox.ts'
 
 export interface StepRequest {
@@ -49,31 +49,34 @@ const maxHeldRestMs = 2_000
 /** One step of the model, after as many tries as the policy allows. */
 export async function takeStep(request: StepRequest): Promise<void> {
   const offer = request.tools.offer()
-  let input = inputOf(request, offer)
   const { run, agentRun, options, conversation } = request
+  const last = conversation.steps.at(-1)?.step
+  const whole = inputOf(request, offer)
+  // What did not fit in the last step does not fit in this one. A new attempt may have another model.
+  let prompt = shortenedPrompt(whole, last?.attempt === run.attempt ? last.shortResults : 0)
   const given = { ...defaultRetry, ...agentRun.defaults.modelRetry, ...options.modelRetry } as Partial<RetryPolicy>
   const policy = resolveRetry(given)
   const rest = `model:${run.attempt}:${conversation.steps.length + 1}`
   let isShortened = false
-  for (let tried = 1 + triesBefore(conversation, rest); ; tried++) {
-    const step = input
-    const failed = await agentRun.hold(() => tryStep(request, offer, step))
+  for (let tries = 1 + triesBefore(conversation, rest); ; tries++) {
+    const tried = prompt
+    const failed = await agentRun.hold(() => tryStep(request, offer, tried))
     if (failed === undefined) return
     // Paused, canceled or timed out: no failure of the model.
     run.signal.throwIfAborted()
     const failure = withoutPartial(failureOf(failed.error))
     const { code, retryAfterMs } = failure
-    const shorter = code === 'context_overflow' && !isShortened ? withShorterResults(input) : undefined
-    if (shorter !== undefined) {
+    const more = code === 'context_overflow' && !isShortened ? resultsToShorten(prompt.input.messages) : 0
+    if (more > 0) {
       isShortened = true
-      input = shorter
-      await agentRun.modelFailed({ try: tried, error: toStoredError(failure), againInMs: 0 })
+      prompt = shortenedPrompt(whole, more)
+      await agentRun.modelFailed({ try: tries, error: toStoredError(failure), againInMs: 0 })
       continue
     }
-    const delay = retryDelay(policy, { attempt: tried, code, final: !failure.retry, retryAfterMs }, agentRun.chance())
-    await agentRun.modelFailed({ try: tried, error: toStoredError(failure), againInMs: delay ?? null })
+    const delay = retryDelay(policy, { attempt: tries, code, final: !failure.retry, retryAfterMs }, agentRun.chance())
+    await agentRun.modelFailed({ try: tries, error: toStoredError(failure), againInMs: delay ?? null })
     if (delay === undefined) throw failure
-    if (delay > maxHeldRestMs) await run.sleep(delay, { key: `${rest}:${tried}` })
+    if (delay > maxHeldRestMs) await run.sleep(delay, { key: `${rest}:${tries}` })
     else {
       await sleep(agentRun.clock, delay, run.signal)
       run.signal.throwIfAborted()
@@ -81,22 +84,28 @@ export async function takeStep(request: StepRequest): Promise<void> {
   }
 }
 
+/** What a model is sent, and how many results of tools are shortened in it. */
+interface Prompt {
+  input: ModelStepInput
+  shortResults: number
+}
+
+function shortenedPrompt(input: ModelStepInput, shortResults = 0): Prompt {
+  return { input: { ...input, messages: withShortResults(input.messages, shortResults) }, shortResults }
+}
+
 /** Stores the model's answer; returns the error of the model if there is none. @throws when the answer cannot be stored */
-async function tryStep(
-  request: StepRequest,
-  offer: Offer,
-  input: ModelStepInput,
-): Promise<{ error: unknown } | undefined> {
+async function tryStep(request: StepRequest, offer: Offer, prompt: Prompt): Promise<{ error: unknown } | undefined> {
   // Of the message with the answer, and of its streamed pieces. A failed try had another.
   const messageId = request.agentRun.nextId('msg')
   let answer: ModelAnswer
   try {
-    answer = await streamStep(request, input, messageId)
+    answer = await streamStep(request, prompt.input, messageId)
   } catch (error) {
     return { error }
   }
-  await store(request, offer, messageId, answer)
-  const cut = answer.finish === null ? undefined : promptCut(input, answer.finish.usage)
+  await store(request, offer, messageId, answer, prompt)
+  const cut = answer.finish === null ? undefined : promptCut(prompt.input, answer.finish.usage)
   if (cut !== undefined) await request.agentRun.promptCut(cut)
   return undefined
 }
@@ -156,16 +165,27 @@ async function streamStep(
   // The agent itself calls the model: the lists of what the model may call do not apply.
   const caller: Caller = { ...known, surface: 'agent' }
   const answer: ModelAnswer = { content: '', toolCalls: [], finish: null }
-  for await (const given of agentRun.bus.stream('model:llm', input, { caller, signal: run.signal })) {
-    const chunk = readChunk(given)
-    addChunk(answer, chunk)
-    if (chunk.content) agentRun.live(chunk.content, messageId)
+  try {
+    for await (const given of agentRun.bus.stream('model:llm', input, { caller, signal: run.signal })) {
+      agentRun.pieceReceived(agentRun.clock.now())
+      const chunk = readChunk(given)
+      addChunk(answer, chunk)
+      if (chunk.content) agentRun.live(chunk.content, messageId)
+    }
+  } finally {
+    agentRun.pieceReceived(null)
   }
   run.signal.throwIfAborted()
   return answer
 }
 
-async function store(request: StepRequest, offer: Offer, id: string, answer: ModelAnswer): Promise<void> {
+async function store(
+  request: StepRequest,
+  offer: Offer,
+  id: string,
+  answer: ModelAnswer,
+  { shortResults }: Prompt,
+): Promise<void> {
   const { run, agentRun, tools, conversation, inputs } = request
   const ids = answer.toolCalls.map((call) => storableText(call.id))
   const calls = answer.toolCalls.map((call, index): ToolCall => {
@@ -187,7 +207,7 @@ async function store(request: StepRequest, offer: Offer, id: string, answer: Mod
       finishReason: answer.finish?.reason ?? 'unknown',
       usage: answer.finish?.usage ?? { inputTokens: null, outputTokens: null, totalTokens: null },
       calls,
-      ...omitUndefined({ parts: answer.parts }),
+      ...omitUndefined({ parts: answer.parts, shortResults: shortResults || undefined }),
       inputs: inputs.map((message) => message.id),
       attempt: run.attempt,
       pending: calls.map((call) => pendingOf(call, tools, agentRun)),

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import type { JsonSchema } from '../../bus/json-schema.ts'
-import { modelSchema } from '../../bus/model-schema.ts'
+import { briefSchema, modelSchema } from '../../bus/model-schema.ts'
 import { isOwnAbility } from '../../bus/own-abilities.ts'
 import { type ToolDefinition, toolTable } from '../../bus/tool-names.ts'
 import { durationSchema } from '../../core/duration-schema.ts'
@@ -36,16 +36,15 @@ export const waitForTasksSchema = once(() =>
   }),
 )
 
-/** Of the engine's own abilities, those that an agent is offered unless it or its task names abilities: to create and look at subtasks. */
-const fewAbilities: ReadonlySet<string> = new Set([
-  'task:cancel',
-  'task:create',
-  'task:get',
-  'task:list',
-  'task:messages',
-  'task:retry',
-  'task:send',
-])
+/**
+ * Of the engine's own abilities, those that an agent is offered unless it or its task names abilities. With the tools of the agent itself they have
+ * at most 12 kB of definitions in every situation: more overflows the default context of Ollama.
+ */
+const offeredAbilities = {
+  always: ['task:cancel', 'task:create', 'task:get', 'task:list', 'task:messages', 'task:retry', 'task:send'],
+  inTeam: ['mem:observe', 'mem:retrieve', 'objective:update', 'task:context'],
+  ofClaimed: ['board:inbox', 'board:list', 'board:send'],
+}
 
 /** What a tool name of a model resolves to. */
 export type Tool =
@@ -69,10 +68,10 @@ export interface Toolbox {
 }
 
 /** `abilities` and `bounds` are the agent's own. */
-export function toolbox(
+export async function toolbox(
   agentRun: AgentRun,
   { abilities: list, bounds }: Pick<ParsedAgentOptions, 'abilities' | 'bounds'>,
-): Toolbox {
+): Promise<Toolbox> {
   const { bus } = agentRun
   const lists = [...(agentRun.caller.abilities ?? []), ...(list === undefined ? [] : [list])]
   const caller: Caller = {
@@ -82,24 +81,22 @@ export function toolbox(
     ...(bounds === undefined ? {} : { bounds }),
   }
   const reserved = [askUser, waitForTasks]
-  // The board, memory and the objectives of its team are for an agent in a team; other agents name them.
-  const offersAll = lists.length > 0 || agentRun.policy.team !== undefined
+  const few = lists.length > 0 ? undefined : await fewAbilities(agentRun)
   return {
     caller,
     offer() {
       const own = bus.toolsFor(caller, reserved)
-      const isOffered = (name: string): boolean => {
-        const id = own.abilityOf(name) as string
+      const offered = own.definitions.flatMap((definition) => {
+        const id = own.abilityOf(definition.function.name) as string
         const ability = bus.get(id)
-        return (
-          id !== waitAbility && (offersAll || ability === undefined || !isOwnAbility(ability) || fewAbilities.has(id))
-        )
-      }
+        if (ability === undefined || !isOwnAbility(ability)) return [definition]
+        return id !== waitAbility && few?.has(id) !== false ? [briefly(definition)] : []
+      })
       // Abilities that the model may not call are named too, so that the model receives a refusal instead of "unknown
       // tool".
       const all = (name: string) => toolTable(bus.abilities(), reserved).abilityOf(name)
       return {
-        definitions: [...builtIns(), ...own.definitions.filter(({ function: { name } }) => isOffered(name))],
+        definitions: [...builtIns(), ...offered],
         abilityOf: (name) => (reserved.includes(name) ? name : (own.abilityOf(name) ?? all(name) ?? name)),
       }
     },
@@ -111,8 +108,17 @@ export function toolbox(
   }
 }
 
+async function fewAbilities({ policy, isClaimed }: AgentRun): Promise<ReadonlySet<string>> {
+  const { always, inTeam, ofClaimed } = offeredAbilities
+  return new Set([...always, ...(policy.team === undefined ? [] : inTeam), ...((await isClaimed()) ? ofClaimed : [])])
+}
+
+function briefly({ type, function: { name, description, parameters } }: ToolDefinition): ToolDefinition {
+  return { type, function: { name, description, parameters: briefSchema(parameters) } }
+}
+
 function builtIn(name: string, description: string, schema: z.ZodType): ToolDefinition {
-  const parameters = modelSchema(z.toJSONSchema(schema, { io: 'input' }) as JsonSchema)
+  const parameters = briefSchema(modelSchema(z.toJSONSchema(schema, { io: 'input' }) as JsonSchema))
   return { type: 'function', function: { name, description, parameters } }
 }
 

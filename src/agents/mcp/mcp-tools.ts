@@ -31,7 +31,7 @@ export interface McpTools {
   /** For `createEngine({ abilities })`. */
   readonly abilities: Ability[]
   /**
-   * From now on, registers tools that the server adds on the engine's bus, replaces those that it changes, and unregisters those that it removes.
+   * From now on, and at once where the list has changed since it was read, registers tools that the server adds on the engine's bus, replaces those that it changes, and unregisters those that it removes.
    * Returns a function that stops it. The client must follow lists too: `new Client(info, { listChanged: … })` for servers of the current protocol.
    */
   follow(engine: { readonly bus: Bus }, onError?: (error: unknown) => void): () => void
@@ -113,7 +113,15 @@ export async function mcpTools(client: McpClientLike, options: McpToolsOptions):
       }
       // One after the other: an older list must not replace a newer one.
       let last = Promise.resolve()
-      const unfollow = followed(client, () => (last = last.then(refresh).catch(onError)))
+      const again = () => {
+        last = last.then(refresh).catch((error: unknown) => {
+          if (!isOver) onError(error)
+        })
+        return last
+      }
+      const unfollow = followed(client, again)
+      // The server may have changed its list since it was read first.
+      void again()
       return () => {
         isOver = true
         unfollow()

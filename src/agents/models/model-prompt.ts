@@ -1,5 +1,6 @@
 // Converts our messages to the call options of the AI SDK's specification: the one place that decides what a model reads.
 import { jsonObject } from '../../core/json.ts'
+import type { ModelPart } from '../../entities/message.ts'
 import type { LanguageModelLike } from './language-model.ts'
 import type { ModelMessage, ModelStepInput, ToolCall } from './step-schema.ts'
 
@@ -22,7 +23,7 @@ export interface ToolCallPart extends ProviderOptions {
   input: Record<string, unknown>
 }
 
-type FileData = string | URL | { type: 'data'; data: string } | { type: 'url'; url: URL }
+type FileData = string | URL | { type: 'data'; data: string } | { type: 'url'; url: URL; originalUrl?: string }
 
 type AssistantPart =
   | ToolCallPart
@@ -157,7 +158,7 @@ function allParts({ content, tool_calls: calls = [], parts }: ModelMessage, vers
       }
       case 'file':
       case 'reasoning-file':
-        return [{ type: part.type, mediaType: part.mediaType, data: toFileData(part, version), ...said }]
+        return [{ ...toFilePart(part, version), ...said }]
       case 'custom':
         return [{ type: 'custom', kind: part.kind, ...said }]
       default:
@@ -168,12 +169,15 @@ function allParts({ content, tool_calls: calls = [], parts }: ModelMessage, vers
   return [...found, ...[...left].map(toToolCallPart)]
 }
 
-function toFileData(
-  { base64 = '', url }: { base64?: string | undefined; url?: string | undefined },
-  version: Version,
-): FileData {
-  if (url !== undefined) return version === 'v3' ? new URL(url) : { type: 'url', url: new URL(url) }
-  return version === 'v3' ? base64 : { type: 'data', data: base64 }
+type FilePart = Extract<ModelPart, { type: 'file' | 'reasoning-file' }>
+
+function toFilePart({ type, mediaType, base64 = '', url }: FilePart, version: Version): AssistantPart {
+  if (url === undefined) return { type, mediaType, data: version === 'v3' ? base64 : { type: 'data', data: base64 } }
+  // An address without a server cannot be read by a provider: the model reads in words that there was a file.
+  if (!URL.canParse(url)) return { type: 'text', text: `[a file of type ${mediaType}: ${url}]` }
+  const parsed = new URL(url)
+  if (version === 'v3') return { type, mediaType, data: parsed }
+  return { type, mediaType, data: { type: 'url', url: parsed, ...(parsed.href === url ? {} : { originalUrl: url }) } }
 }
 
 function toToolCallPart(call: Pick<ToolCall, 'id' | 'function'>): ToolCallPart {

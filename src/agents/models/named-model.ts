@@ -53,8 +53,9 @@ export async function namedModel(
       { model: text },
     )
   }
-  const isAddressed = addressOf(provider, env) !== undefined
-  const packaged = isAddressed ? undefined : await packagedModel(provider, name, env, loadPackage)
+  // The package for any server knows no address of its own.
+  const needsNoPackage = addressOf(provider, env) !== undefined || packageOf(provider) === packageName
+  const packaged = needsNoPackage ? undefined : await packagedModel(provider, name, env, loadPackage)
   if (packaged !== undefined) return packaged
   const server = serverOf(provider, env)
   const { createOpenAICompatible } = await loadOptional(packageName, 'Asking a model by `provider:name`', loadProvider)
@@ -84,11 +85,19 @@ function baseUrlOf(provider: string, variable: string, env: Environment): string
       { package: needed },
     )
   }
+  const address = `the address of a server with the chat completions protocol, such as http://127.0.0.1:8080/v1`
+  if (packageOf(provider) === packageName) {
+    throw new ErrandError(
+      'NO_MODEL',
+      `"${provider}" is a protocol and has no server of its own. Set ${variable} to ${address}, or give the server a name of yours: \`local:MODEL\` with LOCAL_BASE_URL.`,
+      { provider, variable },
+    )
+  }
   const names = [...Object.keys(knownServers), ...packageProviders]
   const nearest = nearestName(provider, names)
   throw new ErrandError(
     'NO_MODEL',
-    `The provider "${provider}" is not known: install its package (npm install ${packageOf(provider)}), or set ${variable} to the address of a server with the chat completions protocol, such as http://127.0.0.1:8080/v1.${
+    `The provider "${provider}" is not known: install its package (npm install ${packageOf(provider)}), or set ${variable} to ${address}.${
       nearest ? ` Or did you mean "${nearest}"?` : ''
     } Known providers: ${names.join(', ')}.`,
     { provider, variable, nearest, known: names },

@@ -40,7 +40,7 @@ function deltaSchema<const Type extends string>(type: Type) {
   return blockSchema(type).extend({ delta: z.string() })
 }
 
-/** In v3 the bytes, in base64 or not; in v4 an object with them or an address. */
+/** In v3 the bytes, in base64 or not; in v4 an object with them, a text, or an address. */
 const fileData = once(() =>
   z.union([
     z.string().transform((base64) => ({ base64 })),
@@ -49,8 +49,15 @@ const fileData = once(() =>
       .object({ type: z.literal('data'), data: z.union([z.string(), z.instanceof(Uint8Array)]) })
       .transform(({ data }) => ({ base64: typeof data === 'string' ? data : Buffer.from(data).toString('base64') })),
     z
-      .object({ type: z.literal('url'), url: z.union([z.string(), z.instanceof(URL)]) })
-      .transform(({ url }) => ({ url: String(url) })),
+      .object({ type: z.literal('text'), text: z.string() })
+      .transform(({ text }) => ({ base64: Buffer.from(text).toString('base64') })),
+    z
+      .object({
+        type: z.literal('url'),
+        url: z.union([z.string(), z.instanceof(URL)]),
+        originalUrl: z.string().optional(),
+      })
+      .transform(({ url, originalUrl }) => ({ url: originalUrl ?? String(url) })),
   ]),
 )
 

@@ -9,9 +9,7 @@ import { taskFields, wordSchema } from '../../entities/task-fields.ts'
 import { isRecognizedId } from '../../entities/task-id.ts'
 import { asSchema, fenceSchema } from '../../operations/acting-as.ts'
 
-export const boardSchema = wordSchema
-  .default(mainBoard)
-  .describe('Name of the board. Default: main, which holds all tasks of the ledger.')
+export const boardSchema = wordSchema.default(mainBoard).describe('Default: main, all tasks of the ledger.')
 export const refsSchema = once(() => z.array(boardRefSchema).max(10_000))
 export const tagsSchema = taskFields.tags.schema
 export const leaseSchema = once(() =>

@@ -1,6 +1,7 @@
 // Explains why a task does not run, as a code for programs and a sentence for people. Only reads.
 
 import { isoTime } from '../../core/clock.ts'
+import { formatDuration } from '../../core/duration.ts'
 import { sentenceOf } from '../../core/parse.ts'
 import { startOf } from '../../core/storable-text.ts'
 import type { RunnableTasks } from '../../entities/executor.ts'
@@ -16,7 +17,13 @@ import { loadTask, loadTasks } from './step-context.ts'
 /** Which tasks of an executor this engine can run; null for an engine that runs none. */
 type CanRun = ((executor: string) => RunnableTasks) | null
 
-export function* explain(tx: Reads, id: string, canRun: CanRun): Op<Why> {
+/** The time of the question, and when the model of the task has sent the latest piece of its answer to this process. */
+interface Now {
+  at: number
+  latestPieceAt: number | undefined
+}
+
+export function* explain(tx: Reads, id: string, canRun: CanRun, now?: Now): Op<Why> {
   const task = yield* loadTask(tx, id)
   const base = { taskId: id, status: task.status, tasks: [] as string[], at: null as number | null }
   switch (obstacleOf(task)) {
@@ -27,7 +34,7 @@ export function* explain(tx: Reads, id: string, canRun: CanRun): Op<Why> {
       return {
         ...base,
         reason: 'running',
-        message: `${nameOf(task)} is ${yield* whoWorks(tx, task)}.${yield* modelText(tx, task)}${yield* familyText(tx, task)}`,
+        message: `${nameOf(task)} is ${yield* whoWorks(tx, task)}.${yield* modelText(tx, task, now)}${yield* familyText(tx, task)}`,
       }
     case 'group':
       if (task.status !== 'submitted') return yield* explainByHand(tx, task, base)
@@ -99,17 +106,28 @@ function* explainQueue(tx: Reads, task: TaskRecord, canRun: CanRun): Op<Explaine
 }
 
 /** How long the model of an agent has been silent, and whether its provider has probably cut what it was sent. */
-function* modelText(tx: Reads, task: TaskRecord): Op<string> {
+function* modelText(tx: Reads, task: TaskRecord, now: Now | undefined): Op<string> {
   if (task.owner !== null || (yield* tx.message.page(task.id, 0, 1)).rows[0]?.role !== 'system') return ''
   const recent = yield* tx.event.before(Number.MAX_SAFE_INTEGER, 20, task.id)
   // What others do meanwhile, such as a message to the agent, does not ask the model.
   const latest = recent.find(({ type, data }) => type !== 'task.updated' && data['run'] !== null)
   const isAsked = latest !== undefined && (yield* tx.call.open(task.id)).length === 0
-  const silent = isAsked ? ` Its model was asked at ${isoTime(latest.at)} and has not ended its answer.` : ''
+  const silent = isAsked ? silenceText(latest.at, now) : ''
   const [cut] = yield* tx.event.after((yield* tx.event.lastOf(task.id, 'model.prompt_cut')) - 1, 1, task.id)
   if (cut?.type !== 'model.prompt_cut') return silent
   const { inputTokens, expectedTokens } = cut.data
   return `${silent} Its provider reports ${String(inputTokens)} tokens of about ${String(expectedTokens)} that it was sent, so the prompt was probably cut: give the server a larger context, or the agent fewer abilities.`
+}
+
+/** The arguments of a call come as a whole, so a model that is silent here may be writing a long one. */
+function silenceText(askedAt: number, now: Now | undefined): string {
+  const asked = ` Its model was asked at ${isoTime(askedAt)} and has not ended its answer`
+  if (now === undefined) return `${asked}.`
+  const since = (time: number): string => formatDuration(now.at - time)
+  const whole = `${asked} after ${since(askedAt)}.`
+  return now.latestPieceAt === undefined
+    ? whole
+    : `${whole} The latest text, reasoning or call of it came ${since(now.latestPieceAt)} ago.`
 }
 
 function* whoWorks(tx: Reads, task: TaskRecord): Op<string> {

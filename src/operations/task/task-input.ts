@@ -9,7 +9,7 @@ export { taskIdSchema }
 /** For the abilities that change one task. */
 const expectedVersionSchema = versionSchema
   .optional()
-  .describe('The `version` of the task as it was read. The change is refused if the task has been written since.')
+  .describe('The `version` that was read. Refused if the task has been written since.')
 export const verbShape = { taskId: taskIdSchema, expectedVersion: expectedVersionSchema }
 
 /** Maximum number of entries; 0 returns none. */

@@ -29,7 +29,8 @@ export const taskWhy = taskRead({
       at: z.number().nullable(),
     }),
   *read(tx, taskId, host) {
-    const why = yield* explain(tx, taskId, host.isWorking() ? host.canRun : null)
+    const now = { at: host.clock.now(), latestPieceAt: host.latestPieceAt(taskId) }
+    const why = yield* explain(tx, taskId, host.isWorking() ? host.canRun : null, now)
     return { ...why, message: yield* numbered(tx, why.message) }
   },
 })

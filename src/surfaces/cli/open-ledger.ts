@@ -8,6 +8,7 @@ import type { CommonArguments } from '../terminal/arguments.ts'
 import { type CommandIo, note } from '../terminal/io.ts'
 import { namingTask } from '../terminal/terminal-errors.ts'
 import { ledgerExists, missingLedger, prepareLedger } from './ledger-path.ts'
+import { followServers } from './mcp-servers.ts'
 import { findTask } from './task-ref.ts'
 import { openableLedger } from './trusted-ledger.ts'
 
@@ -63,5 +64,7 @@ export async function openEngine(io: CommandIo, flags: Flags, options: Omit<Engi
   const ledger = await openableLedger(io, flags)
   prepareLedger(io, ledger, flags)
   const { createEngine } = await import('../../index.ts')
-  return await createEngine({ onError: (error) => note(io, `errand: ${messageOf(error)}`), ...options, ledger })
+  const engine = await createEngine({ onError: (error) => note(io, `errand: ${messageOf(error)}`), ...options, ledger })
+  followServers(io, engine)
+  return engine
 }

@@ -213,6 +213,16 @@ describe('provider:name as a model name', () => {
     },
   )
 
+  it('openai-compatible names a protocol: without an address it is refused, with how to give one', async () => {
+    await expect(choose('openai-compatible:x', { OPENAI_COMPATIBLE_API_KEY: key })).rejects.toMatchObject({
+      code: 'NO_MODEL',
+      message: expect.stringMatching(/Set OPENAI_COMPATIBLE_BASE_URL to .*http:.*`local:MODEL` with LOCAL_BASE_URL/),
+      details: { variable: 'OPENAI_COMPATIBLE_BASE_URL' },
+    })
+    const env = { OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:1' }
+    expect(await choose('openai-compatible:x', env)).toMatchObject({ modelId: 'x' })
+  })
+
   it('a provider whose models need its package says which one to install, and any other package may be named', async () => {
     for (const [provider, needed] of [
       ['azure', '@ai-sdk/azure'],

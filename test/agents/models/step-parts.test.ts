@@ -100,6 +100,13 @@ describe('the parts of a model step', () => {
     ['v3', new Uint8Array(3), 'AAAA'],
     ['v4', { type: 'data', data: new Uint8Array(3) }, { type: 'data', data: 'AAAA' }],
     ['v4', { type: 'url', url: new URL('https://a.test/x') }, { type: 'url', url: new URL('https://a.test/x') }],
+    ['v4', { type: 'text', text: 'Hi' }, { type: 'data', data: 'SGk=' }],
+    ['v3', { type: 'text', text: 'Hi' }, 'SGk='],
+    [
+      'v4',
+      { type: 'url', url: new URL('gs://B/./x'), originalUrl: 'gs://B/./x' },
+      { type: 'url', url: new URL('gs://B/./x'), originalUrl: 'gs://B/./x' },
+    ],
   ] as const)(
     'a file of specification %s is given back, and sources are kept but not given back',
     async (version, data, given) => {
@@ -108,6 +115,18 @@ describe('the parts of a model step', () => {
       expect(answer.parts?.[1]).toEqual(source)
       expect(JSON.parse(JSON.stringify(answer.parts))).toEqual(answer.parts)
       expect(replayed(answer, version)).toEqual([{ type: 'file', mediaType: 'image/png', data: given }])
+    },
+  )
+
+  it.each(['v3', 'v4'] as const)(
+    'a file whose address has no server is given back in words to a model of specification %s',
+    async (version) => {
+      const file = { type: 'file', mediaType: 'image/png', data: { type: 'url', url: '/files/a.png' } }
+      const answer = await answerOf({ type: 'text-delta', id: '1', delta: 'See: ' } as never, file as never)
+      expect(replayed(answer, version)).toEqual([
+        { type: 'text', text: 'See: ' },
+        { type: 'text', text: '[a file of type image/png: /files/a.png]' },
+      ])
     },
   )
 

@@ -28,6 +28,7 @@ import { cleanLine } from '../../terminal/terminal-text.ts'
 import { endCommands } from '../end-commands.ts'
 import { goalNotes, modelsOf, requireModels } from '../goal-models.ts'
 import { ledgerExists, ledgerFlagOf, prepareLedger } from '../ledger-path.ts'
+import { followServers } from '../mcp-servers.ts'
 import { agentOptionsHelp, agentsFor } from '../model-source.ts'
 import { withLedger } from '../open-ledger.ts'
 import { decisionJson, describeDecisions, notesOn } from '../round-decisions.ts'
@@ -109,7 +110,7 @@ async function runRound(
   const stop = new StopListener(io)
   const bell = new Notifier()
   const hasPrompt = !flags.json && isLiveTerminal(io) && io.keyboard !== undefined
-  const engine = await openEngine(request, hasPrompt, options, (error) => {
+  const engine = await openEngine(io, request, hasPrompt, options, (error) => {
     notes.add(`errand: ${messageOf(error)}`)
     bell.notify()
   })
@@ -210,6 +211,7 @@ async function answerWithDefaults(engine: Engine, tasks: readonly Task[]): Promi
 }
 
 async function openEngine(
+  io: CommandIo,
   { ledger, maxConcurrent }: RunPlan,
   hasPrompt: boolean,
   options: EngineOptions,
@@ -222,7 +224,9 @@ async function openEngine(
     // A prompt counts the time itself, and stops at a key. Without one there is no person to wait for.
     defaultAfterMs: hasPrompt ? undefined : 0,
   })
-  return await createEngine({ ...options, work: false, maxConcurrent, executors, onError })
+  const engine = await createEngine({ ...options, work: false, maxConcurrent, executors, onError })
+  followServers(io, engine)
+  return engine
 }
 
 function createReporter(io: CommandIo, engine: Engine, view: RoundRows, flags: RunFlags): Reporter {
