@@ -1,15 +1,15 @@
 // The columns of a table, stated once: how each field of a record is stored. Statements select columns under the names of the fields, so
 // that only flags and JSON need to be converted. The holes of writing statements have these names too, and are filled from the record.
 import { type Compilable, type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
-import { ErrandError } from '../core/errors.ts'
 import { fromJson } from '../core/json.ts'
 import { once } from '../core/once.ts'
-import { messageOf } from '../core/stored-error.ts'
+import type { Whose } from './concern.ts'
 import { KnownRecord } from './draft.ts'
 import type { Op } from './op.ts'
 import type { ColumnName, Database, Records, TableName } from './schema.ts'
 import {
   byKey,
+  type HoleKind,
   type Holes,
   type NarrowedWrites,
   queryRows,
@@ -18,12 +18,21 @@ import {
   rows,
   type Statement,
   type StatementCompiler,
+  type Stating,
   write,
 } from './statement.ts'
-import { standingFor, unreadableText } from './unreadable.ts'
+import { standingFor, unreadableRow, unreadableText } from './unreadable.ts'
 
 /** Stored as it is: text, a number or NULL. */
 export const plain = { kind: 'plain' } as const
+/** The id of a task, to which the rows belong that a statement finds by it. */
+export const ofTask = { kind: 'plain', of: 'tasks' } as const
+/** The id of a journal entry. */
+export const ofCall = { kind: 'plain', of: 'calls' } as const
+/** A name that is locked before it is looked for: it may not exist. */
+export const ofKey = { kind: 'plain', of: 'keys' } as const
+/** The name of a board. */
+export const ofBoard = { kind: 'plain', of: 'board' } as const
 /** A number that the database assigns. */
 export const serial = { kind: 'serial' } as const
 /** 0 or 1. */
@@ -49,10 +58,9 @@ function jsonText(value: unknown): string {
   return unreadableText(value) ?? JSON.stringify(value)
 }
 
-interface Kind {
+interface Kind extends HoleKind {
   readonly kind: string
   readonly read?: (stored: unknown) => unknown
-  readonly write?: (value: unknown) => unknown
 }
 
 type KindOf<Key, Value> = Key extends 'seq'
@@ -62,7 +70,7 @@ type KindOf<Key, Value> = Key extends 'seq'
     : [Value] extends [boolean]
       ? typeof flag
       : [Value] extends [string | number | null]
-        ? typeof plain
+        ? typeof plain | typeof ofTask | typeof ofCall | typeof ofKey | typeof ofBoard
         : null extends Value
           ? typeof jsonOrNull
           : typeof json
@@ -81,10 +89,10 @@ export interface Table<T extends TableName> {
   /** Selects the rows as records; with `having`, those with these values. An undefined value excludes none. */
   from(db: Kysely<Database>, having?: Partial<Records[T]>): SelectQueryBuilder<Database, T, Records[T]>
   /** A hole for the column of each of these fields, filled from a record; without fields: for all that an INSERT writes. */
-  holes<F extends object = Omit<Fields<T>, 'seq'>>(
+  holes(
     hole: Holes,
-    fields?: F,
-  ): { [Key in keyof F & string as ColumnName<Key>]: ReturnType<Holes> }
+    fields?: readonly string[],
+  ): { [Key in keyof Omit<Fields<T>, 'seq'> & string as ColumnName<Key>]: ReturnType<Holes> }
   /** Turns the row into the record; a row without some columns into a part of it. */
   read(found: Records[T]): Records[T]
   /** The record in a row of several tables. */
@@ -98,7 +106,7 @@ export interface Table<T extends TableName> {
   /** All rows that a statement finds. */
   list(statement: Statement, values?: object): Op<Array<Records[T]>>
   /** All rows of a query that was built for a single use. */
-  query(query: Compilable<Records[T]>): Op<Array<Records[T]>>
+  query(query: Compilable<Records[T]>, concerns?: Whose): Op<Array<Records[T]>>
 }
 
 /** The replacements, by field, of a JSON text that cannot be read or whose value is of another type. */
@@ -138,7 +146,7 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
       }
       const text = String(stored)
       const value = standIn?.of(text, row)
-      if (value === undefined) throw unreadableRow(name, field, row, fault)
+      if (value === undefined) throw unreadableRow(name, columnOf(field), row, fault)
       row[field] = standingFor(text, value)
     }
     return found
@@ -162,7 +170,7 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
     },
     holes: (hole, wanted) =>
       Object.fromEntries(
-        Object.keys(wanted ?? written).map((field) => [columnOf(field), hole(field, written[field]?.write)]),
+        (wanted ?? Object.keys(written)).map((field) => [columnOf(field), hole(field, written[field])]),
       ) as never,
     read,
     pick(found, prefix = '') {
@@ -179,7 +187,7 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
     fromStored: (stored) => read(byField(all, stored) as never),
     list: (statement, values = {}) =>
       recordsOf('id' in fields ? records<Records[T]>(name, statement, values) : rows<Records[T]>(statement, values)),
-    query: (query) => recordsOf(queryRows<Records[T]>(query.compile())),
+    query: (query, concerns) => recordsOf(queryRows<Records[T]>(query.compile(), concerns)),
   }
 }
 
@@ -189,54 +197,58 @@ function byField(fields: ReadonlyArray<{ field: string }>, stored: Readonly<Reco
   return record
 }
 
-/** The statements of a table that follow from its columns. `shown`: a condition on all rows that are found. */
+/**
+ * The statements of a table that follow from its columns. `shown`: a condition on all rows that are found; `reads`: what all reads concern,
+ * whatever they are found by.
+ */
 export function statementsOf<T extends TableName>(
   { prepare, dialect }: StatementCompiler,
   table: Table<T>,
-  { shown }: { shown?: RawBuilder<boolean> } = {},
+  { shown, reads }: { shown?: RawBuilder<boolean>; reads?: Whose } = {},
 ) {
   type Key = keyof Fields<T> & string
-  const from = (db: Kysely<Database>): ReturnType<Table<T>['from']> =>
-    shown === undefined ? table.from(db) : (table.from(db).where(shown) as ReturnType<Table<T>['from']>)
-  const insertion = (more: (hole: Holes) => object = () => ({})): Statement =>
-    prepare((db, hole) => {
+  type Rows = ReturnType<Table<T>['from']>
+  const from = (db: Kysely<Database>): Rows =>
+    shown === undefined ? table.from(db) : (table.from(db).where(shown) as Rows)
+  const having = <Q>(query: Q, keys: readonly Key[], hole: Holes): Q =>
+    Object.entries(table.holes(hole, keys)).reduce(
+      (narrowed, [column, value]) => narrowed.where(column as 'id', '=', value as string),
+      query as ReturnType<Table<'task'>['from']>,
+    ) as Q
+  const selection = (keys: readonly Key[], concerns = reads): Statement =>
+    prepare(concerns, (db, hole) => having(from(db), keys, hole))
+  const insertion = (concerns?: Whose, more: (hole: Holes) => object = () => ({})): Statement =>
+    prepare(concerns, (db, hole) => {
       const query = db.insertInto(table.name as 'task').values({ ...table.holes(hole), ...more(hole) } as never)
       // A table with a rising key returns the key of a new row: SQLite by itself, PostgreSQL on request.
       return table.isSerial && dialect.kind === 'postgres' ? query.returning('seq') : query
     })
   return {
-    /** Selects records: `select((task, hole) => task.where('id', '=', hole('id')))`. */
-    select: (build: (rows: ReturnType<Table<T>['from']>, hole: Holes) => Compilable): Statement =>
-      prepare((db, hole) => build(from(db), hole)),
-    /** Selects the record that has these keys. */
-    selectRow(...keys: Key[]): Statement {
-      const statement = prepare((db, hole) => {
-        const query = from(db) as ReturnType<Table<'task'>['from']>
-        return keys.reduce((narrowed, key) => narrowed.where(columnOf(key) as 'id', '=', hole(key)), query)
-      })
-      return byKey(statement, table.name, keys)
+    /** Selects records: `select((task, hole) => task.where('id', '=', hole('id', ofTask)))`, behind what this concerns. */
+    select(...given: Stating<Whose, (rows: Rows, hole: Holes) => Compilable>): Statement {
+      const [concerns, build] = given.length === 2 ? given : [reads, given[0]]
+      return prepare(concerns, (db, hole) => build(from(db), hole))
     },
+    /** Selects the record that has these keys. */
+    selectRow: (...keys: Key[]): Statement => byKey(selection(keys), table.name, keys),
     /** The verb that finds the one record with a value. */
-    finds(field: Key): (value: unknown) => Op<Records[T] | undefined> {
-      const statement = prepare((db, hole) => {
-        const query = from(db) as ReturnType<Table<'task'>['from']>
-        return query.where(columnOf(field) as 'id', '=', hole(field))
-      })
+    finds(field: Key, concerns?: Whose): (value: unknown) => Op<Records[T] | undefined> {
+      const statement = selection([field], concerns)
       return (value) => table.one(statement, { [field]: value })
     },
     /** Inserts a record. `more`: columns that a record does not have. */
     insert: insertion,
     /** The verb that inserts a record; with keys, one that can be read by them. */
-    inserts(...keys: Key[]): (record: object) => Op<void> {
-      const unkeyed = insertion()
+    inserts(keys: Key[] = [], concerns?: Whose): (record: object) => Op<void> {
+      const unkeyed = insertion(concerns)
       const keyed = byKey(unkeyed, table.name, keys)
       const statement = keys.length === 0 ? unkeyed : once(() => ({ ...keyed(), wantsSeq: table.isSerial }))
       return (record) => write(statement, record)
     },
     /** Inserts a record, or writes these fields of it to the row that has the same keys. */
-    upsert(keys: Key[], fields: Key[]): Statement {
+    upsert(keys: Key[], fields: Key[], concerns?: Whose): Statement {
       const excluded = Object.fromEntries(fields.map(columnOf).map((column) => [column, sql.ref(`excluded.${column}`)]))
-      return prepare((db, hole) =>
+      return prepare(concerns, (db, hole) =>
         db
           .insertInto(table.name as 'task')
           .values(table.holes(hole) as never)
@@ -244,46 +256,39 @@ export function statementsOf<T extends TableName>(
       )
     },
     /** The verb that writes these fields of a record to the row that has the same keys; `counted`: as a new version of it. */
-    saves(fields: Partial<Fields<T>>, keys: Key[], { counted = false } = {}): (record: object) => Op<void> {
-      const writeOf = (written: Partial<Fields<T>>): Statement => {
-        const statement = prepare((db, hole) => {
+    saves(fields: Partial<Fields<T>>, keys: Key[], { counted = false, concerns }: Saving = {}) {
+      const writeOf = (written: readonly string[]): Statement => {
+        const statement = prepare(concerns, (db, hole) => {
           const version = counted ? { version: sql`version + 1` } : {}
           const query = db.updateTable(table.name as 'task').set({ ...table.holes(hole, written), ...version } as never)
-          return keys.reduce((narrowed, key) => narrowed.where(columnOf(key) as 'id', '=', hole(key)), query)
+          return having(query, keys, hole)
         })
         return byKey(statement, table.name, keys, counted)
       }
-      const whole = writeOf(fields)
-      const statement = once(() => ({ ...whole(), narrowed: narrowedWrites(fields, writeOf) }))
-      return (record) => write(statement, record)
+      const whole = writeOf(Object.keys(fields))
+      const statement = once(() => ({ ...whole(), narrowed: narrowedWrites(Object.keys(fields), writeOf) }))
+      return (record: object): Op<void> => write(statement, record)
     },
   }
 }
 
+interface Saving {
+  concerns?: Whose
+  counted?: boolean
+}
+
 /** The writes of some of these fields, each compiled at its first use. */
-function narrowedWrites<F extends object>(fields: F, writeOf: (fields: F) => Statement): NarrowedWrites {
+function narrowedWrites(fields: readonly string[], writeOf: (fields: readonly string[]) => Statement): NarrowedWrites {
   const forms = new Map<string, Statement>()
   return {
-    fields: Object.keys(fields),
+    fields,
     of(names) {
       const key = names.join()
-      const form =
-        forms.get(key) ?? writeOf(Object.fromEntries(names.map((name) => [name, fields[name as keyof F]])) as F)
+      const form = forms.get(key) ?? writeOf(names)
       forms.set(key, form)
       return form()
     },
   }
-}
-
-function unreadableRow(table: string, field: string, row: Record<string, unknown>, cause: unknown): ErrandError {
-  const keys = ['id', 'seq', 'taskId', 'number', 'n', 'name', 'board'].filter((key) => typeof row[key] !== 'object')
-  const named = Object.fromEntries(keys.flatMap((key) => (row[key] === undefined ? [] : [[key, row[key]]])))
-  return new ErrandError(
-    'LEDGER_CORRUPT',
-    `A row of the ledger cannot be read: column ${columnOf(field)} of ${table} ${JSON.stringify(named)} is not JSON (${messageOf(cause)}). Another program has written it: correct it with sqlite3, or restore a backup.`,
-    { table, column: columnOf(field), ...named },
-    cause,
-  )
 }
 
 function columnOf(field: string): string {

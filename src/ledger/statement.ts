@@ -2,6 +2,7 @@
 // builder here; its SQLite driver prepares every query again and would make a task eight times as expensive.
 import { type Compilable, type CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely'
 import { once } from '../core/once.ts'
+import { type Concern, concernOf, type Named, type Whose, type Written, writtenBy } from './concern.ts'
 import type { NewEvent, Op } from './ledger.ts'
 import type { Database } from './schema.ts'
 
@@ -17,6 +18,8 @@ export interface Request {
   readonly parameters: readonly unknown[]
   readonly want: Want
   readonly statement?: CompiledStatement
+  /** Of a query that was built for one use: what it concerns. */
+  readonly concerns?: Whose
   /** The table whose rows it reads as whole records with an id. */
   readonly records?: string
   /** Of a deferred write: the values of its holes, before they are converted to what is stored. */
@@ -29,35 +32,38 @@ export interface Request {
   readonly slice?: true
 }
 
-/** How a value is stored. */
-type Write = (value: unknown) => unknown
+/** What a value is: how it is stored, and what it names of what the statement concerns. */
+export interface HoleKind {
+  readonly write?: (value: unknown) => unknown
+  readonly of?: Named
+}
 
 /** A hole in a compiled statement, filled by name at each run. */
 class Hole {
   readonly name: string
-  readonly write: Write | undefined
-  constructor(name: string, write: Write | undefined) {
+  readonly kind: HoleKind
+  constructor(name: string, kind: HoleKind = {}) {
     this.name = name
-    this.write = write
+    this.kind = kind
   }
 }
 
-export type Holes = (name: string, write?: Write) => any
+export type Holes = (name: string, kind?: HoleKind) => any
+
+/** How a statement is built, behind what it says of itself. */
+export type Stating<Stated, Build> = [build: Build] | [stated: Stated | undefined, build: Build]
 
 /** A prepared statement. It is compiled by its first call: of the statements of all tables, most processes use few. */
 export type Statement = () => CompiledStatement
 
-export interface CompiledStatement {
+export interface CompiledStatement extends Written {
   readonly sql: string
   readonly values: readonly unknown[]
   /** The names of its holes, each at the position of its value. */
   readonly names: ReadonlyArray<string | undefined>
-  /** It inserts rows and changes none. */
-  readonly inserts: boolean
+  readonly concern: Concern
   /** It inserts a row that the database numbers. */
   readonly wantsSeq?: boolean
-  /** The table whose rows it changes, if it is a single one. */
-  readonly changes: string | undefined
   /** It reads or writes the one row that has these keys. */
   readonly byKey?: ByKey
   /** The same write of fewer fields. */
@@ -99,38 +105,46 @@ export interface Dialect {
 
 export interface StatementCompiler {
   readonly dialect: Dialect
-  /** Compiles a query with holes: `(db, hole) => db.selectFrom('task')…where('id', '=', hole('id'))`. */
-  prepare(build: (db: Kysely<Database>, hole: Holes) => Compilable): Statement
-  /** Prepares a statement written as text, which the builder cannot express. Values are holes here too. */
-  prepareText(build: (hole: Holes) => RawBuilder<unknown>): Statement
+  /**
+   * Compiles a query with holes: `(db, hole) => db.selectFrom('task')…where('id', '=', hole('id', ofTask))`, behind what it concerns if the
+   * kinds of its holes do not say that.
+   */
+  prepare(...given: Stating<Whose, (db: Kysely<Database>, hole: Holes) => Compilable>): Statement
+  /** Prepares a statement written as text, which the builder cannot express: one that writes says which table. Values are holes here too. */
+  prepareText(...given: Stating<Whose | Written, (hole: Holes) => RawBuilder<unknown>>): Statement
 }
 
 export function createCompiler(dialect: Dialect): StatementCompiler {
-  const holes: Holes = (name, write) => new Hole(name, write)
-  const statementOf = ({ sql: text, parameters }: CompiledQuery): CompiledStatement => ({
+  const holes: Holes = (name, kind) => new Hole(name, kind)
+  const statementOf = (
+    { sql: text, parameters, query }: CompiledQuery,
+    stated?: Whose | Written,
+  ): CompiledStatement => ({
     sql: text,
     values: parameters,
     names: parameters.map((value) => (value instanceof Hole ? value.name : undefined)),
-    ...effectOf(text),
+    concern: concernOf(
+      parameters.map((value) => (value instanceof Hole ? value.kind.of : undefined)),
+      typeof stated === 'string' ? stated : undefined,
+    ),
+    ...(typeof stated === 'object' ? stated : writtenBy(query)),
   })
   return {
     dialect,
-    prepare: (build) => once(() => statementOf(build(dialect.db, holes).compile())),
-    prepareText: (build) => once(() => statementOf(build(holes).compile(dialect.db))),
+    prepare: (...given) => once(() => statementOf(last(given)(dialect.db, holes).compile(), statedIn(given))),
+    prepareText: (...given) => once(() => statementOf(last(given)(holes).compile(dialect.db), statedIn(given))),
   }
 }
 
-function effectOf(text: string): Pick<CompiledStatement, 'inserts' | 'changes'> {
-  const [, verb, table] = /^(insert into|update|delete from) "?(\w+)"?/.exec(text) ?? []
-  // An insert that conflicts with a row may change it.
-  return { inserts: verb === 'insert into' && !text.includes('on conflict'), changes: table }
-}
+const last = <Stated, Build>(given: Stating<Stated, Build>): Build => given[given.length - 1] as Build
+const statedIn = <Stated, Build>(given: Stating<Stated, Build>): Stated | undefined =>
+  given.length === 2 ? given[0] : undefined
 
 function fill(statement: CompiledStatement, values: object): unknown[] {
   return statement.values.map((value) => {
     if (!(value instanceof Hole)) return value
     const given = (values as Record<string, unknown>)[value.name]
-    return value.write === undefined ? given : value.write(given)
+    return value.kind.write === undefined ? given : value.kind.write(given)
   })
 }
 
@@ -232,8 +246,8 @@ export function* appendEvents(statement: Statement, values: object): Op<number> 
 }
 
 /** Rows of a query that was built for this one use. */
-export function* queryRows<T>(query: CompiledQuery): Op<T[]> {
-  return (yield { sql: query.sql, parameters: query.parameters, want: 'rows' } satisfies Request) as T[]
+export function* queryRows<T>({ sql: text, parameters }: CompiledQuery, concerns: Whose = 'all'): Op<T[]> {
+  return (yield { sql: text, parameters, want: 'rows', concerns } satisfies Request) as T[]
 }
 
 /**

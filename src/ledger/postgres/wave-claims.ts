@@ -94,8 +94,8 @@ export class WaveClaims {
     if (of === 'keys' && namesOf(write).every((name) => this.#locked.has(name))) return this.#own(lane, namesOf(write))
     if (of !== 'tasks') throw new RunsAlone(lane.at)
     const { inserts, byKey, changes } = write.statement ?? {}
-    const isNew = inserts === true && changes === 'task'
-    if (inserts && changes === 'call' && byKey !== undefined) lane.calls.add((write.values as { id: string }).id)
+    const isNew = inserts === 'task'
+    if (inserts === 'call' && byKey !== undefined) lane.calls.add((write.values as { id: string }).id)
     if (isNew) {
       lane.createsTasks = true
       this.#need('creation', lane)
@@ -103,8 +103,7 @@ export class WaveClaims {
     const ids = idsAt(write, places)
     // A row that was judged before it was locked may have changed.
     const isOfRow = changes === 'task' || changes === 'board_task'
-    if (isOfRow && byKey !== undefined && !isNew && !ids.every((id) => this.#locked.has(id)))
-      throw new RunsAlone(lane.at)
+    if (isOfRow && byKey !== undefined && !ids.every((id) => this.#locked.has(id))) throw new RunsAlone(lane.at)
     if (changes === 'branch' && !this.#ownBranch(lane, write, ids)) return false
     return this.#ownParents(lane, write) && this.#claim(lane, ids, isNew)
   }
@@ -122,7 +121,7 @@ export class WaveClaims {
   #ownParents(lane: Lane, request: Request): boolean {
     const { statement } = request
     if (statement?.changes !== 'task') return true
-    const { places = [] } = concernOf(request)
+    const { places } = concernOf(request)
     return this.#own(
       lane,
       idsAt(request, places).flatMap((id) => lane.parents.get(id) ?? []),
@@ -163,7 +162,7 @@ export class WaveClaims {
 
   /** Boards, observations, and lists of any tasks: read when the steps before this one have ended, and before the steps after it begin. */
   #mayReadAny(lane: Lane, request: Request): boolean {
-    const { of, places = [] } = concernOf(request)
+    const { of, places } = concernOf(request)
     lane.isBarrier = true
     if (of === 'claimable') this.#need('claims', lane)
     if (of === 'numbering') this.#need('numbering', lane)

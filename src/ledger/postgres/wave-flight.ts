@@ -53,7 +53,7 @@ export class Flight {
     // A write about no task in particular keeps its place among all writes of the lane.
     let floor = subjects.length === 0 ? own.latest : own.floor
     for (const each of subjects) floor = Math.max(floor, this.#floors.get(each) ?? 0)
-    const numbersTask = statement?.wantsSeq === true && statement.changes === 'task'
+    const numbersTask = statement?.wantsSeq === true && statement.inserts === 'task'
     if (numbersTask) floor = Math.max(floor, this.#taskFloor)
     const key = statement?.inserts
       ? undefined

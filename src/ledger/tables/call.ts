@@ -6,7 +6,17 @@ import type { CallRecord } from '../../entities/call.ts'
 import { audiences, type QuestionParams } from '../../entities/question.ts'
 import type { TeamPlace } from '../../entities/team.ts'
 import { openCallStatuses } from '../../machines/lifecycles.ts'
-import { defineTable, json, jsonOrNull, plain, type StandIns, serial, statementsOf } from '../columns.ts'
+import {
+  defineTable,
+  json,
+  jsonOrNull,
+  ofCall,
+  ofTask,
+  plain,
+  type StandIns,
+  serial,
+  statementsOf,
+} from '../columns.ts'
 import type { LiveTask, Tx } from '../ledger.ts'
 import { pageOf } from '../page-bytes.ts'
 import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
@@ -57,8 +67,8 @@ export const calls = defineTable(
   'call',
   {
     seq: serial,
-    id: plain,
-    taskId: plain,
+    id: ofCall,
+    taskId: ofTask,
     run: plain,
     attempt: plain,
     kind: plain,
@@ -80,24 +90,26 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
   const { prepareText } = compiler
   const { selectRow, select, inserts, saves } = statementsOf(compiler, calls)
   const selectById = selectRow('id')
-  const selectOfTask = select((call, hole) => call.where('task_id', '=', hole('task')).orderBy('seq', 'asc'))
+  const selectOfTask = select((call, hole) => call.where('task_id', '=', hole('task', ofTask)).orderBy('seq', 'asc'))
   const sizesOfPage = prepareText(
     (hole) => sql`select octet_length(params) + octet_length(result) + octet_length(details) as bytes from call
-      where task_id = ${hole('task')} and kind = 'call' and seq > ${hole('after')} order by seq limit ${hole('limit')}`,
+      where task_id = ${hole('task', ofTask)} and kind = 'call' and seq > ${hole('after')} order by seq limit ${hole('limit')}`,
   )
   const selectPage = select((call, hole) =>
     call
-      .where('task_id', '=', hole('task'))
+      .where('task_id', '=', hole('task', ofTask))
       .where(sql<boolean>`kind = 'call'`)
       .where('seq', '>', hole('after'))
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
   const selectSince = select((call, hole) =>
-    call.where('task_id', '=', hole('task')).where('seq', '>=', hole('seq')).orderBy('seq', 'asc'),
+    call.where('task_id', '=', hole('task', ofTask)).where('seq', '>=', hole('seq')).orderBy('seq', 'asc'),
   )
-  const selectOpen = select((call, hole) => call.where('task_id', '=', hole('task')).where(open).orderBy('seq', 'asc'))
-  const selectDue = select((call, hole) =>
+  const selectOpen = select((call, hole) =>
+    call.where('task_id', '=', hole('task', ofTask)).where(open).orderBy('seq', 'asc'),
+  )
+  const selectDue = select('overdue', (call, hole) =>
     call
       .where('due_at', 'is not', null)
       .where('due_at', '<=', hole('now'))
@@ -124,7 +136,7 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
     },
     open: (task) => calls.list(selectOpen, { task }),
     due: (now, limit) => calls.list(selectDue, { now, limit }),
-    insert: inserts('id'),
+    insert: inserts(['id'], 'tasks'),
     save: saves(outcomeFields, ['id']),
     *end(call) {
       return (yield* change(updateEnded, call)) > 0
@@ -144,13 +156,14 @@ interface StoredTask {
 function liveStatements({ prepareText }: StatementCompiler) {
   const selectLiveTask = prepareText(
     (hole) => sql`select name as "taskName", policy from task
-      where id = ${hole('id')} and run = ${hole('run')} and status = 'working'`,
+      where id = ${hole('id', ofTask)} and run = ${hole('run')} and status = 'working'`,
   )
   const updateEnded = prepareText(
+    { changes: 'call' },
     (hole) => sql`update call
-      set status = ${hole('status')}, result = ${hole('result', json.write)}, result_lost = ${hole('resultLost')}, error = ${hole('error', jsonOrNull.write)},
+      set status = ${hole('status')}, result = ${hole('result', json)}, result_lost = ${hole('resultLost')}, error = ${hole('error', jsonOrNull)},
         updated_at = ${hole('updatedAt')}
-      where id = ${hole('id')} and task_id = ${hole('taskId')} and kind = 'call' and status = 'in_progress'
+      where id = ${hole('id')} and task_id = ${hole('taskId', ofTask)} and kind = 'call' and status = 'in_progress'
         and start_message_id is null`,
   )
   return { selectLiveTask, updateEnded }

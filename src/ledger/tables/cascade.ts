@@ -62,6 +62,7 @@ function cascadeStatements(compiler: StatementCompiler) {
   const object = sql.raw(dialect.kind === 'postgres' ? 'json_build_object' : 'json_object')
   return {
     insertCanceled: prepareText(
+      { inserts: 'event' },
       (hole) => sql`insert into event (type, task_id, at, instance_id, data)
         ${withBelow(hole('root'))}
         select 'task.canceled', task.id, ${hole('at')}, ${hole('instance')},
@@ -73,6 +74,7 @@ function cascadeStatements(compiler: StatementCompiler) {
     ),
     // A snapshot is text that errand wrote, with its state at a known position (machines/task-snapshot); if it is damaged, the row is used.
     updateCanceled: prepareText(
+      { changes: 'task' },
       (hole) => sql`update task set
           status = 'canceled', status_reason = ${hole('reason')}, ready = 0, claimable = 0, not_before = null,
           lease_until = null, completed_at = ${hole('at')}, updated_at = ${hole('at')}, version = version + 1,
@@ -80,6 +82,7 @@ function cascadeStatements(compiler: StatementCompiler) {
         where id in (${listed(hole)})`,
     ),
     endRuns: prepareText(
+      { changes: 'run' },
       (hole) => sql`update run set status = 'ending', outcome = 'canceled', ended_at = ${hole('at')}
         where status = 'live' and task_id in (${listed(hole)})`,
     ),
@@ -97,6 +100,7 @@ function cascadeStatements(compiler: StatementCompiler) {
           and task.status not in (${terminal}) and task.deleted_at is null and ${isShownTask}`,
     ),
     insertDeleted: prepareText(
+      { inserts: 'event' },
       (hole) => sql`insert into event (type, task_id, at, instance_id, data)
         ${withBelow(hole('root'))}
         select 'task.deleted', task.id, ${hole('at')}, ${hole('instance')},
@@ -107,6 +111,7 @@ function cascadeStatements(compiler: StatementCompiler) {
         order by task.seq`,
     ),
     updateDeleted: prepareText(
+      { changes: 'task' },
       (hole) => sql`update task set
           deleted_at = ${hole('at')}, ready = 0, claimable = 0, updated_at = ${hole('at')}, version = version + 1
         where id in (${listed(hole)})`,

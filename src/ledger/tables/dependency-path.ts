@@ -1,5 +1,6 @@
 // Paths through the graph of waiting tasks, to find waits that would never end.
 import { openStatuses } from '../../entities/task.ts'
+import { ofTask } from '../columns.ts'
 import type { Reads } from '../ledger.ts'
 import { rows, type StatementCompiler } from '../statement.ts'
 
@@ -8,7 +9,7 @@ export function createPathSearch({ prepare }: StatementCompiler): Reads['depende
     db
       .selectFrom('dependency')
       .select('blocker_id as id')
-      .where('task_id', '=', hole('task'))
+      .where('task_id', '=', hole('task', ofTask))
       .where('satisfied_at', 'is', null),
   )
   // A parent waits for its children if it is a group, or if they complete it; for a failed child, from its retry on.
@@ -17,7 +18,7 @@ export function createPathSearch({ prepare }: StatementCompiler): Reads['depende
       .selectFrom('task as child')
       .innerJoin('task as parent', 'parent.id', 'child.parent_id')
       .select('child.id as id')
-      .where('child.parent_id', '=', hole('task'))
+      .where('child.parent_id', '=', hole('task', ofTask))
       // States are listed, so that the index passes over children that completed.
       .where('child.status', 'in', [...openStatuses, 'failed'])
       .where('child.deleted_at', 'is', null)

@@ -1,13 +1,13 @@
 // The dependency table: which task waits for which, recorded once; open edges have no time of satisfaction.
-import { defineTable, plain, statementsOf } from '../columns.ts'
+import { defineTable, ofCall, ofTask, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { column, type Holes, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { createPathSearch } from './dependency-path.ts'
 import { isShown } from './hidden.ts'
 
 export const dependencies = defineTable('dependency', {
-  taskId: plain,
-  blockerId: plain,
+  taskId: ofTask,
+  blockerId: ofTask,
   kind: plain,
   callId: plain,
   satisfiedAt: plain,
@@ -21,7 +21,7 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
   const { insert } = statementsOf(compiler, dependencies)
   const { selectBlockers, selectOpenBlockers, selectStuckBehind } = blockerStatements(compiler)
   const { selectDependents, selectOpenWaits, selectAnyOpenWait } = edgeStatements(compiler)
-  const insertEdge = insert((hole) => ({
+  const insertEdge = insert(undefined, (hole) => ({
     position: sql`(select coalesce(max(position), -1) + 1 from dependency where task_id = ${hole('taskId')})`,
   }))
   const { updateSatisfied, updateSatisfiedWaits, updateReopened, deleteEdge } = updateStatements(compiler)
@@ -52,17 +52,17 @@ function blockerStatements(compiler: StatementCompiler) {
     db
       .selectFrom('dependency')
       .select('blocker_id')
-      .where('task_id', '=', hole('task'))
+      .where('task_id', '=', hole('task', ofTask))
       .where('kind', '=', 'after')
       .orderBy('position', 'asc')
   const selectBlockers = prepare(blockersOf)
   const selectOpenBlockers = prepare((db, hole) => blockersOf(db, hole).where('satisfied_at', 'is', null))
-  const selectStuckBehind = prepare((db, hole) =>
+  const selectStuckBehind = prepare('neighbours', (db, hole) =>
     db
       .selectFrom('dependency')
       .innerJoin('task', 'task.id', 'dependency.blocker_id')
       .select('blocker_id as id')
-      .where('dependency.task_id', '=', hole('task'))
+      .where('dependency.task_id', '=', hole('task', ofTask))
       .where('kind', '=', 'after')
       .where('satisfied_at', 'is', null)
       .where('task.deleted_at', 'is', null)
@@ -83,20 +83,20 @@ function edgeStatements(compiler: StatementCompiler) {
   const { select } = statementsOf(compiler, dependencies)
   const selectDependents = select((edge, hole) =>
     edge
-      .where('blocker_id', '=', hole('blocker'))
+      .where('blocker_id', '=', hole('blocker', ofTask))
       .where('satisfied_at', 'is', null)
       .where(sql<boolean>`${isShown(sql`dependency.task_id`)}`)
       .limit(hole('limit')),
   )
   const selectOpenWaits = select((edge, hole) =>
-    edge.where(aWait).where('call_id', '=', hole('call')).where('satisfied_at', 'is', null),
+    edge.where(aWait).where('call_id', '=', hole('call', ofCall)).where('satisfied_at', 'is', null),
   )
   const selectAnyOpenWait = prepare((db, hole) =>
     db
       .selectFrom('dependency')
       .select('task_id')
       .where(aWait)
-      .where('call_id', '=', hole('call'))
+      .where('call_id', '=', hole('call', ofCall))
       .where('satisfied_at', 'is', null)
       .limit(1),
   )
@@ -109,8 +109,8 @@ function updateStatements(compiler: StatementCompiler) {
     db
       .updateTable('dependency')
       .set({ satisfied_at: hole('at') })
-      .where('task_id', '=', hole('taskId'))
-      .where('blocker_id', '=', hole('blockerId'))
+      .where('task_id', '=', hole('taskId', ofTask))
+      .where('blocker_id', '=', hole('blockerId', ofTask))
       .where('call_id', '=', hole('callId'))
       .where('satisfied_at', 'is', null),
   )
@@ -119,10 +119,10 @@ function updateStatements(compiler: StatementCompiler) {
       .updateTable('dependency')
       .set({ satisfied_at: hole('at') })
       .where(aWait)
-      .where('call_id', '=', hole('call'))
+      .where('call_id', '=', hole('call', ofCall))
       .where('satisfied_at', 'is', null),
   )
-  // Only waits whose entry is open: a closed entry waits for nothing.
+  // Only waits whose entry is open: a closed entry waits for nothing. The entries may be of any task.
   const updateReopened = prepare((db, hole) =>
     db
       .updateTable('dependency')
@@ -140,8 +140,8 @@ function updateStatements(compiler: StatementCompiler) {
   const deleteEdge = prepare((db, hole) =>
     db
       .deleteFrom('dependency')
-      .where('task_id', '=', hole('task'))
-      .where('blocker_id', '=', hole('blocker'))
+      .where('task_id', '=', hole('task', ofTask))
+      .where('blocker_id', '=', hole('blocker', ofTask))
       .where('kind', '=', 'after'),
   )
   return { updateSatisfied, updateSatisfiedWaits, updateReopened, deleteEdge }

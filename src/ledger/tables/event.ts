@@ -1,6 +1,6 @@
 // The event table: the audit trail and the only feed. Its `seq` is the position of each follower.
 import type { TaskEvent } from '../../entities/event.ts'
-import { defineTable, json, plain, serial, statementsOf } from '../columns.ts'
+import { defineTable, json, ofTask, plain, serial, statementsOf } from '../columns.ts'
 import type { Op, Tx } from '../ledger.ts'
 import { pageOf } from '../page-bytes.ts'
 import { appendEvent, column, type Holes, listed, numberOf, type StatementCompiler, sliced, sql } from '../statement.ts'
@@ -9,7 +9,7 @@ import { isShown } from './hidden.ts'
 export const events = defineTable('event', {
   seq: serial,
   type: plain,
-  taskId: plain,
+  taskId: ofTask,
   at: plain,
   instanceId: plain,
   data: json,
@@ -25,7 +25,7 @@ export function createEventTable(compiler: StatementCompiler): Tx['event'] {
     db
       .selectFrom('event')
       .select((query) => query.fn.max('seq').as('seq'))
-      .where('task_id', '=', hole('task'))
+      .where('task_id', '=', hole('task', ofTask))
       .where('type', '=', hole('type')),
   )
   const insertEvent = insert()
@@ -67,13 +67,13 @@ function eventsOnSide(
       .orderBy('seq', order)
       .limit(hole('limit'))
   const sizesOfAll = prepare(sizes)
-  const sizesOfTask = prepare((db, hole) => sizes(db, hole).where('task_id', '=', hole('task')))
+  const sizesOfTask = prepare((db, hole) => sizes(db, hole).where('task_id', '=', hole('task', ofTask)))
   const selectOfAll = select((event, hole) =>
     event.where('seq', side, hole('seq')).orderBy('seq', order).limit(hole('limit')),
   )
   const selectOfTask = select((event, hole) =>
     event
-      .where('task_id', '=', hole('task'))
+      .where('task_id', '=', hole('task', ofTask))
       .where(sql<boolean>`${isShown(hole('task'))}`)
       .where('seq', side, hole('seq'))
       .orderBy('seq', order)

@@ -16,7 +16,7 @@ export function createInstanceTable(compiler: StatementCompiler): Tx['instance']
   const { prepare, prepareText } = compiler
   const { select, finds, inserts, upsert } = statementsOf(compiler, instances)
   const selectOpen = select((instance) => instance.where(sql<boolean>`ended_at is null`).orderBy('started_at', 'asc'))
-  const upsertLease = upsert(['id'], ['leaseUntil', 'endedAt'])
+  const upsertLease = upsert(['id'], ['leaseUntil', 'endedAt'], 'unshared')
   const updateEnded = prepare((db, hole) =>
     db
       .updateTable('instance')
@@ -32,6 +32,7 @@ export function createInstanceTable(compiler: StatementCompiler): Tx['instance']
       union select instance_id as id from board_mirror`,
   )
   const deleteEnded = prepareText(
+    { changes: 'instance' },
     (hole) => sql`
       delete from instance where ended_at < ${hole('before')}
       and not exists (select 1 from run where run.instance_id = instance.id and run.status <> 'closed')`,

@@ -1,12 +1,12 @@
 // The message table: conversations, insert only; a trigger refuses any change of a row.
-import { defineTable, flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
+import { defineTable, flag, jsonOrNull, ofTask, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { pageOf } from '../page-bytes.ts'
 import { change, type Holes, numberOf, type StatementCompiler, sql } from '../statement.ts'
 
 export const messages = defineTable('message', {
   id: plain,
-  taskId: plain,
+  taskId: ofTask,
   n: plain,
   role: plain,
   content: plain,
@@ -22,17 +22,23 @@ export const messages = defineTable('message', {
 export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
   const { prepare, prepareText, dialect } = compiler
   const { select, finds, insert } = statementsOf(compiler, messages)
-  const selectOfTask = select((message, hole) => message.where('task_id', '=', hole('task')).orderBy('n', 'asc'))
+  const selectOfTask = select((message, hole) =>
+    message.where('task_id', '=', hole('task', ofTask)).orderBy('n', 'asc'),
+  )
   const selectPage = select((message, hole) =>
-    message.where('task_id', '=', hole('task')).where('n', '>', hole('after')).orderBy('n', 'asc').limit(hole('limit')),
+    message
+      .where('task_id', '=', hole('task', ofTask))
+      .where('n', '>', hole('after'))
+      .orderBy('n', 'asc')
+      .limit(hole('limit')),
   )
   const sizesOfPage = prepareText(
     (hole) => sql`select octet_length(content) + coalesce(octet_length(step), 0) as bytes from message
-      where task_id = ${hole('task')} and n > ${hole('after')} order by n limit ${hole('limit')}`,
+      where task_id = ${hole('task', ofTask)} and n > ${hole('after')} order by n limit ${hole('limit')}`,
   )
   const selectSpoken = select((message, hole) =>
     message
-      .where('task_id', '=', hole('task'))
+      .where('task_id', '=', hole('task', ofTask))
       .where('n', '>', hole('after'))
       .where('announcement', '=', 0)
       .orderBy('n', 'asc'),
@@ -41,7 +47,7 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
     db
       .selectFrom('message')
       .select((query) => query.fn.max('n').as('n'))
-      .where('task_id', '=', hole('task'))
+      .where('task_id', '=', hole('task', ofTask))
   const selectLast = prepare(lastOf)
   const selectLastDelivered = prepare((db, hole) =>
     lastOf(db, hole).where('delivery', 'is not', null).where('announcement', '=', hole('announcement')),

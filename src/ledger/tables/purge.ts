@@ -1,6 +1,7 @@
 // Purge: whole families that have been settled for long enough, and that no other task needs, are hidden in one statement. Their rows are
 // then removed in pieces, so that no transaction grows with a family.
 import { settledStatuses } from '../../entities/task.ts'
+import type { StoredTable } from '../concern.ts'
 import type { Op, OutsideEdge, Purgeable, PurgePosition, Tx } from '../ledger.ts'
 import {
   among,
@@ -83,10 +84,12 @@ function familyStatements({ prepareText, dialect }: StatementCompiler) {
       order by completed_at, seq limit ${hole('limit')}`,
   )
   const insertHidden = prepareText(
+    { inserts: 'purging' },
     (hole) => sql`insert into purging (root_id, through)
       select value, ${hole('through')} from ${listed(dialect, hole('roots'))} as named`,
   )
   const countHidden = prepareText(
+    'unshared',
     () => sql`select count(*) as families from (select 1 from purging limit 1) as counted`,
   )
   // From the tasks with events, and from those that they come after or wait for, up to their roots.
@@ -206,31 +209,41 @@ function removalStatements({ prepareText, dialect }: StatementCompiler) {
       where parent_id ${among(dialect, hole('parents'))} limit ${hole('limit')}`,
   )
   const insertRoots = prepareText(
+    { changes: 'purging' },
     (hole) => sql`insert into purging (root_id, through)
       select task.id, purging.through from task cross join purging
       where task.id ${among(dialect, hole('ids'))} and purging.root_id = task.parent_id
       on conflict do nothing`,
   )
   const updateRoots = prepareText(
+    { changes: 'task' },
     (hole) => sql`update task set parent_id = null where id ${among(dialect, hole('ids'))}`,
   )
   const isEdge = (hole: Holes) =>
     sql`task_id = ${hole('taskId')} and blocker_id = ${hole('blockerId')} and call_id = ${hole('callId')}`
   const updateFreed = prepareText(
+    { changes: 'task' },
     (hole) => sql`update task set open_blockers = open_blockers - 1
       where id = ${hole('taskId')} and status = 'failed'
         and exists (select 1 from dependency where ${isEdge(hole)} and kind = 'after' and satisfied_at is null)`,
   )
-  const deleteEdge = prepareText((hole) => sql`delete from dependency where ${isEdge(hole)}`)
-  const deleteRoots = prepareText((hole) => sql`delete from purging where root_id ${among(dialect, hole('ids'))}`)
-  const deleteTasks = prepareText((hole) => sql`delete from task where id ${among(dialect, hole('ids'))}`)
+  const deleteEdge = prepareText({ changes: 'dependency' }, (hole) => sql`delete from dependency where ${isEdge(hole)}`)
+  const deleteRoots = prepareText(
+    { changes: 'purging' },
+    (hole) => sql`delete from purging where root_id ${among(dialect, hole('ids'))}`,
+  )
+  const deleteTasks = prepareText(
+    { changes: 'task' },
+    (hole) => sql`delete from task where id ${among(dialect, hole('ids'))}`,
+  )
   return { selectHidden, selectChildren, insertRoots, updateRoots, updateFreed, deleteEdge, deleteRoots, deleteTasks }
 }
 
 /** What belongs to some tasks, each statement so many rows of one kind. The memory of their teams stays: it outlives them. */
 function contentStatements({ prepareText, dialect }: StatementCompiler): Statement[] {
-  const removed = (table: string, key: string, whose = 'task_id', more = sql``) =>
+  const removed = (table: StoredTable, key: string, whose = 'task_id', more = sql``) =>
     prepareText(
+      { changes: table },
       (hole) => sql`delete from ${sql.table(table)} where (${sql.raw(key)}) in (
         select ${sql.raw(key)} from ${sql.table(table)}
         where ${sql.ref(whose)} ${among(dialect, hole('ids'))} ${more} limit ${hole('limit')})`,

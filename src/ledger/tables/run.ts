@@ -1,5 +1,5 @@
 // The run table: which instance runs which task, and how each run ended.
-import { defineTable, jsonOrNull, plain, statementsOf } from '../columns.ts'
+import { defineTable, jsonOrNull, ofTask, plain, statementsOf } from '../columns.ts'
 import type { OwnRuns, Tx } from '../ledger.ts'
 import { among, type Holes, rows, type StatementCompiler, sql } from '../statement.ts'
 
@@ -7,7 +7,7 @@ import { among, type Holes, rows, type StatementCompiler, sql } from '../stateme
 const endFields = { status: plain, outcome: plain, error: jsonOrNull, endedAt: plain, closedAt: plain }
 
 export const runs = defineTable('run', {
-  taskId: plain,
+  taskId: ofTask,
   number: plain,
   attempt: plain,
   instanceId: plain,
@@ -49,7 +49,7 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
       }
     },
     due: (now, limit, own) => runs.list(selectDue, { now, limit, ...ownerOf(own) }),
-    insert: inserts('taskId', 'number'),
+    insert: inserts(['taskId', 'number']),
     save: saves(endFields, ['taskId', 'number']),
   }
 }
@@ -58,10 +58,10 @@ function runStatements(compiler: StatementCompiler) {
   const { prepare, dialect } = compiler
   const { selectRow, select } = statementsOf(compiler, runs)
   const selectOne = selectRow('taskId', 'number')
-  const selectOfTask = select((run, hole) => run.where('task_id', '=', hole('task')).orderBy('number', 'asc'))
+  const selectOfTask = select((run, hole) => run.where('task_id', '=', hole('task', ofTask)).orderBy('number', 'asc'))
   const selectPage = select((run, hole) =>
     run
-      .where('task_id', '=', hole('task'))
+      .where('task_id', '=', hole('task', ofTask))
       .where('number', '>', hole('after'))
       .orderBy('number', 'asc')
       .limit(hole('limit')),
@@ -73,7 +73,7 @@ function runStatements(compiler: StatementCompiler) {
       .where(sql<boolean>`status <> 'closed'`)
       .orderBy('started_at', 'asc'),
   )
-  const selectDue = prepare((db, hole) =>
+  const selectDue = prepare('overdue', (db, hole) =>
     db
       .selectFrom('run')
       .innerJoin('task', 'task.id', 'run.task_id')
@@ -91,8 +91,8 @@ function runStatements(compiler: StatementCompiler) {
       .select(['task.executor as executor', (query) => query.fn.countAll<number>().as('open')])
       .where(sql<boolean>`run.status <> 'closed'`)
       .groupBy('task.executor')
-  const countOpen = prepare(openRuns)
-  const countOpenOf = prepare((db, hole) =>
+  const countOpen = prepare('limits', openRuns)
+  const countOpenOf = prepare('queue', (db, hole) =>
     openRuns(db).select(sql<number>`max(task.crashes)`.as('crashes')).where('run.instance_id', '=', hole('instance')),
   )
   return { selectOne, selectOfTask, selectPage, selectOpenOf, selectDue, countOpen, countOpenOf }

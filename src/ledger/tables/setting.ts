@@ -5,7 +5,9 @@ import { row, type StatementCompiler, write } from '../statement.ts'
 
 export function createSettingTable(compiler: StatementCompiler): Tx['setting'] {
   const { prepare } = compiler
-  const selectOne = prepare((db, hole) => db.selectFrom('setting').selectAll().where('name', '=', hole('name')))
+  const selectOne = prepare('unshared', (db, hole) =>
+    db.selectFrom('setting').selectAll().where('name', '=', hole('name')),
+  )
   const upsert = prepare((db, hole) =>
     db
       .insertInto('setting')

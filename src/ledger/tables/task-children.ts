@@ -1,5 +1,6 @@
 // What decides whether a parent can end or move: facts about its children, each found by an index.
 import { isSettled, type TaskStatus, taskStatuses } from '../../entities/task.ts'
+import { ofTask } from '../columns.ts'
 import type { Op, Reads } from '../ledger.ts'
 import { type Holes, row, rows, type Statement, type StatementCompiler, sql } from '../statement.ts'
 
@@ -33,7 +34,7 @@ export function createChildFacts(compiler: StatementCompiler): Reads['task']['ch
 
 function childStatements({ prepare, dialect }: StatementCompiler) {
   const childIds = (db: typeof dialect.db, hole: Holes) =>
-    db.selectFrom('task').select('id').where('parent_id', '=', hole('parent')).where('deleted_at', 'is', null)
+    db.selectFrom('task').select('id').where('parent_id', '=', hole('parent', ofTask)).where('deleted_at', 'is', null)
   // States are listed, not excluded, so that the index finds the first match past any number of settled siblings.
   const oneChild = (statuses: readonly TaskStatus[]) =>
     prepare((db, hole) =>

@@ -1,7 +1,7 @@
 // The best tasks that a claim may take. Tasks that are meant for a role or an owner are apart in the index, each kind in the order of claims,
 // so that a claim reads none that is meant for another one.
 import type { TaskRecord } from '../../entities/task.ts'
-import { statementsOf } from '../columns.ts'
+import { ofTask, statementsOf } from '../columns.ts'
 import type { ClaimFilter, Op, Reads } from '../ledger.ts'
 import {
   type Dialect,
@@ -46,7 +46,7 @@ export function createClaimable(compiler: StatementCompiler, selectById: Stateme
   const countBelow = countOfBelow(compiler, maxFamily + 1)
   const countChildren = compiler.prepareText(
     (hole) => sql`select count(*) as children
-      from (select 1 from task where parent_id = ${hole('parent')} limit ${maxFamily + 1}) as counted`,
+      from (select 1 from task where parent_id = ${hole('parent', ofTask)} limit ${maxFamily + 1}) as counted`,
   )
   const selectFirst = firstStatements(compiler)
 
@@ -56,7 +56,7 @@ export function createClaimable(compiler: StatementCompiler, selectById: Stateme
     const conditions = [family, sql`+claimable = 1`, isFor(claim), ...hasTags(dialect, claim)]
     const query = sql`select ${tasks.columns()} from task where ${allOf(conditions)}
       order by priority desc, seq asc limit ${limit}`
-    return yield* tasks.query({ compile: () => query.compile(dialect.db) as never })
+    return yield* tasks.query({ compile: () => query.compile(dialect.db) as never }, 'claimable')
   }
 
   return function* claimable(claim, limit = 1, most = Number.POSITIVE_INFINITY) {
@@ -108,7 +108,7 @@ function* walk(
     (position, size) => {
       const query = sql`select id, seq, priority, parent_id as "parentId", case when ${isMatch} then 1 else 0 end as "isMatch"
         from task where ${isExactlyFor(assignment)} and ${position} order by priority desc, seq asc limit ${size}`
-      return sliced(queryRows<Candidate>(query.compile(dialect.db)))
+      return sliced(queryRows<Candidate>(query.compile(dialect.db), 'claimable'))
     },
     function* (page) {
       for (const each of page) {
@@ -135,7 +135,7 @@ function assignmentsOf({ role, owner }: ClaimFilter): Assignment[] {
 function firstStatements(compiler: StatementCompiler) {
   const { select } = statementsOf(compiler, tasks)
   const first = (role: 'is null' | '= ?', owner: 'is null' | '= ?') =>
-    select((task, hole) => {
+    select('claimable', (task, hole) => {
       const forRole = role === 'is null' ? task.where('role', 'is', null) : task.where('role', '=', hole('role'))
       const forOwner =
         owner === 'is null' ? forRole.where('owner', 'is', null) : forRole.where('owner', '=', hole('owner'))

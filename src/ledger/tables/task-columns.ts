@@ -1,5 +1,5 @@
 // The columns of the task table, by the statement that writes them, and SQL about tasks that several tables use.
-import { defineTable, flag, json, jsonOrNull, plain, type StandIns, serial } from '../columns.ts'
+import { defineTable, flag, json, jsonOrNull, ofKey, ofTask, plain, type StandIns, serial } from '../columns.ts'
 import { type Dialect, listed, type RawSql, type StatementCompiler, sql } from '../statement.ts'
 import { unreadableValue } from '../unreadable.ts'
 import { isShown } from './hidden.ts'
@@ -92,8 +92,8 @@ export const tasks = defineTable(
   'task',
   {
     seq: serial,
-    id: plain,
-    key: plain,
+    id: ofTask,
+    key: ofKey,
     group: flag,
     childCount: plain,
     madeBelow: plain,
@@ -132,6 +132,7 @@ export function idsInTrees(dialect: Dialect, keys: unknown, prefixes: unknown): 
 /** How many tasks are below one, counted up to `limit`. */
 export function countOfBelow({ prepareText }: StatementCompiler, limit: number) {
   return prepareText(
+    'claimable',
     (hole) => sql`${withBelow(hole('root'))}
       select count(*) as tasks from (select 1 from below where ${isShown(hole('root'))} limit ${limit}) as counted`,
   )

@@ -12,10 +12,10 @@ export function createDueTasks(
   const { prepareText, dialect } = compiler
   const { select } = statementsOf(compiler, tasks)
   const selectReached = (column: 'lease_until' | 'not_before') =>
-    select((task, hole) =>
+    select('overdue', (task, hole) =>
       task.where(column, 'is not', null).where(column, '<=', hole('now')).orderBy(column, 'asc').limit(hole('limit')),
     )
-  const selectLate = select((task, hole) =>
+  const selectLate = select('overdue', (task, hole) =>
     task
       .where(sql<boolean>`deadline is not null and completed_at is null`)
       .where('deadline', '<=', hole('now'))
@@ -24,6 +24,7 @@ export function createDueTasks(
   )
   // One statement: the engine asks for it after almost every commit. Each of its parts reads one entry of a partial index.
   const selectSoonest = prepareText(
+    'queue',
     (hole) => sql`select min(at) as at from (
       select min(not_before) as at from task where not_before is not null
       union all select min(lease_until) from task where lease_until is not null

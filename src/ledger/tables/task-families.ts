@@ -1,5 +1,6 @@
 // The tasks below one: its children, its subtree, and their ids.
 import type { BriefRecord, TaskRecord } from '../../entities/task.ts'
+import { ofTask } from '../columns.ts'
 import type { Op } from '../ledger.ts'
 import { among, numberOf, type StatementCompiler, sql } from '../statement.ts'
 import { isShown } from './hidden.ts'
@@ -88,12 +89,12 @@ function familyStatements(compiler: StatementCompiler) {
   const { prepareText, dialect } = compiler
   const childCount = prepareText(
     (hole) =>
-      sql`select count(*) as children from (select 1 from task where parent_id = ${hole('parent')} and ${isShown(hole('parent'))} limit ${maxRowsRead + 1}) as counted`,
+      sql`select count(*) as children from (select 1 from task where parent_id = ${hole('parent', ofTask)} and ${isShown(hole('parent'))} limit ${maxRowsRead + 1}) as counted`,
   )
   const belowCount = countOfBelow(compiler, maxRowsRead + 1)
   const children = prepareText(
     (hole) => sql`select ${tasks.columns()} from task
-      where parent_id = ${hole('parent')} and deleted_at is null order by priority desc, seq asc`,
+      where parent_id = ${hole('parent', ofTask)} and deleted_at is null order by priority desc, seq asc`,
   )
   const subtree = prepareText(
     (hole) => sql`${withBelow(hole('root'))}
@@ -107,7 +108,7 @@ function familyStatements(compiler: StatementCompiler) {
   // Ordered as the index, so that a page reads its own rows only.
   const childrenOfOne = prepareText(
     (hole) => sql`select id, seq, priority, status from task
-      where parent_id = ${hole('parent')} and (status, seq) > (${hole('status')}, ${hole('seq')})
+      where parent_id = ${hole('parent', ofTask)} and (status, seq) > (${hole('status')}, ${hole('seq')})
       order by status, seq limit ${maxRowsRead}`,
   )
   const shown = prepareText((hole) => sql`select 1 as shown where ${isShown(hole('root'))}`)

@@ -2,6 +2,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { TaskRecord } from '../../entities/task.ts'
 import { isRootOf, type Trees } from '../../entities/task-trees.ts'
+import { ofTask } from '../columns.ts'
 import { all, type Op, type Reads, type ReadyFilter } from '../ledger.ts'
 import {
   column,
@@ -43,6 +44,7 @@ export function createReadyTasks(compiler: StatementCompiler, selectById: Statem
   const { selectReady, selectSuspects, countInLane } = statements
   // In the order of the partial index of each kind, so that its first entry is read.
   const selectKinds = compiler.prepareText(
+    'queue',
     () => sql`select exists (select 1 from task where ready = 1) as found, (
         select 1 from task where ready = 1 and lane <> '' order by executor asc, priority desc, seq asc limit 1
       ) as in_lanes, (
@@ -186,12 +188,13 @@ function readyStatements({ prepare, dialect }: StatementCompiler) {
       .where('executor', '=', hole('executor'))
       .where(ifNamed(hole('named')))
   const readyOrInTrees = (
+    concerns: 'heads' | 'queue',
     narrowed: (ready: ReturnType<typeof readyOf>, hole: Holes) => { compile(): CompiledQuery },
   ): ReadyStatement => ({
-    all: prepare((db, hole) => narrowed(readyOf(db, hole), hole)),
+    all: prepare(concerns, (db, hole) => narrowed(readyOf(db, hole), hole)),
     inTrees: prepare((db, hole) => narrowed(readyOf(db, hole, isReadyInTrees(hole)), hole)),
   })
-  const selectReady = readyOrInTrees((ready, hole) =>
+  const selectReady = readyOrInTrees('heads', (ready, hole) =>
     ready
       .select(tasks.columns() as never)
       .where('lane', '=', hole('lane'))
@@ -201,7 +204,7 @@ function readyStatements({ prepare, dialect }: StatementCompiler) {
       .limit(hole('limit')),
   )
   // The few tasks that crashed their engine have a partial index of their own.
-  const selectSuspects = readyOrInTrees((ready, hole) =>
+  const selectSuspects = readyOrInTrees('heads', (ready, hole) =>
     ready
       .select(tasks.columns() as never)
       .where(sql<boolean>`crashes > 0`)
@@ -210,8 +213,8 @@ function readyStatements({ prepare, dialect }: StatementCompiler) {
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
-  const selectAnyReady = readyOrInTrees((ready) => ready.select('id').limit(1))
-  const selectInLanes = readyOrInTrees((ready, hole) =>
+  const selectAnyReady = readyOrInTrees('queue', (ready) => ready.select('id').limit(1))
+  const selectInLanes = readyOrInTrees('queue', (ready, hole) =>
     ready
       .select('lane')
       .where(sql<boolean>`lane <> ''`)
@@ -220,7 +223,7 @@ function readyStatements({ prepare, dialect }: StatementCompiler) {
       .limit(hole('limit')),
   )
   // Finds the head of the next lane: as many look-ups as there are lanes, however many tasks wait in them.
-  const selectNextLane = prepare((db, hole) =>
+  const selectNextLane = prepare('queue', (db, hole) =>
     readyOf(db, hole)
       .select(['lane', 'priority', 'seq'])
       .where('lane', '>', hole('after'))
@@ -231,7 +234,7 @@ function readyStatements({ prepare, dialect }: StatementCompiler) {
     db
       .selectFrom('task')
       .select((query) => query.fn.countAll<number>().as('open'))
-      .where('lane', '=', hole('lane'))
+      .where('lane', '=', hole('lane', ofTask))
       .where(sql<boolean>`run_open = 1 and lane <> ''`),
   )
   return { selectReady, selectSuspects, selectAnyReady, selectInLanes, selectNextLane, countInLane }

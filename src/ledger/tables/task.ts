@@ -1,5 +1,5 @@
 // The task table: one task by its keys, and all writes. Lists are in task-list.ts, the queue of admission in task-ready.ts.
-import { flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
+import { flag, jsonOrNull, ofTask, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { type StatementCompiler, sql, write } from '../statement.ts'
 import { isShownTask } from './hidden.ts'
@@ -40,7 +40,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     childFacts: createChildFacts(compiler),
     ancestors: (id) => ancestorsOf(selectById, id),
     anyAwake: (executors, named = [], trees) => anyAwake(dialect, executors, named, trees),
-    insert: inserts('id'),
+    insert: inserts(['id'], 'tasks'),
     freeKey: (key) => write(updateFreed, { key }),
     save: saves(stateFields, ['id'], counted),
     addChildren: (id, added) => write(updateChildCount, { id, added }),
@@ -55,19 +55,20 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
 
 function updates({ prepare, prepareText }: StatementCompiler) {
   const updateFreed = prepareText(
+    { changes: 'task' },
     (hole) => sql`update task set key = null where key = ${hole('key')} and not ${isShownTask}`,
   )
   const updateChildCount = prepare((db, hole) =>
     db
       .updateTable('task')
       .set({ child_count: sql<number>`child_count + ${hole('added')}` })
-      .where('id', '=', hole('id')),
+      .where('id', '=', hole('id', ofTask)),
   )
   const updateMadeBelow = prepare((db, hole) =>
     db
       .updateTable('task')
       .set({ made_below: sql<number>`made_below + ${hole('made')}` })
-      .where('id', '=', hole('id')),
+      .where('id', '=', hole('id', ofTask)),
   )
   const updateLanes = prepare((db, hole) =>
     db
@@ -77,6 +78,7 @@ function updates({ prepare, prepareText }: StatementCompiler) {
       .where('executor', 'is not', null),
   )
   const updateDepthBelow = prepareText(
+    { changes: 'task' },
     (hole) => sql`${withBelow(hole('root'))}
       update task set depth = depth - ${hole('by')} where id in (select id from below)`,
   )

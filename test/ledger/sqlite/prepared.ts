@@ -49,8 +49,8 @@ export function compilingAtOnce(dialect: Dialect): StatementCompiler {
   }
   return {
     dialect,
-    prepare: (build) => compiled(compiler.prepare(build)),
-    prepareText: (build) => compiled(compiler.prepareText(build)),
+    prepare: (...given) => compiled(compiler.prepare(...given)),
+    prepareText: (...given) => compiled(compiler.prepareText(...given)),
   }
 }
 

@@ -23,6 +23,7 @@ export function createBoardMirrorTable(compiler: StatementCompiler): Tx['mirror'
     db.selectFrom('board_file').select('number').distinct().where('dir', '=', hole('dir')).orderBy('number', 'asc'),
   )
   const upsertHolder = prepareText(
+    { changes: 'board_mirror' },
     (hole) => sql`insert into board_mirror (dir, board, instance_id, until)
       values (${hole('dir')}, ${hole('board')}, ${hole('instance')}, ${hole('until')})
       on conflict (dir) do update set

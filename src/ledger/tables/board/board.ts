@@ -1,12 +1,12 @@
 // The board tables: lists of tasks under numbers of their own.
-import { defineTable, json, plain, statementsOf } from '../../columns.ts'
+import { defineTable, json, ofBoard, ofTask, plain, statementsOf } from '../../columns.ts'
 import type { BoardNeighbour, Op, Tx } from '../../ledger.ts'
 import { numberOf, rows, type StatementCompiler, sliced, sql, write } from '../../statement.ts'
 import { isShown, isShownTask } from '../hidden.ts'
 import { tasks } from '../task-columns.ts'
 
 const boards = defineTable('board', {
-  name: plain,
+  name: ofBoard,
   parentId: plain,
   nextNumber: plain,
   seenSeq: plain,
@@ -15,27 +15,25 @@ const boards = defineTable('board', {
 
 const isShownEntry = sql<boolean>`${isShown(sql`board_task.task_id`)}`
 
-export const entries = defineTable('board_task', { board: plain, number: plain, taskId: plain, fields: json })
+export const entries = defineTable('board_task', { board: ofBoard, number: plain, taskId: ofTask, fields: json })
 
 export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
   const { prepareText } = compiler
   const { inserts, saves } = statementsOf(compiler, entries)
   const ofBoards = statementsOf(compiler, boards)
-  const selectBoards = ofBoards.select((board) => board.orderBy('name', 'asc'))
-  // The name of the hole says what the step does with the board (ledger/postgres/concerns.ts).
-  const byName = (purpose: string) => ofBoards.select((board, hole) => board.where('name', '=', hole(purpose)))
-  const [selectNamed, selectToAdd, selectToNumber] = [byName('name'), byName('toAdd'), byName('toNumber')]
+  const selectBoards = ofBoards.select('boards', (board) => board.orderBy('name', 'asc'))
   const upsertBoard = ofBoards.upsert(['name'], ['nextNumber', 'seenSeq'])
   const { selectEntry, selectEntryOf, selectPage } = boardStatements(compiler)
   /** The tasks at the other end of the edges that a task has on one side. */
   const neighbours = (side: 'task_id' | 'blocker_id', other: 'task_id' | 'blocker_id', order: string) => {
     const [here, there] = [sql.ref(`edge.${side}`), sql.ref(`edge.${other}`)]
     const selectEnds = prepareText(
+      'neighbours',
       (hole) => sql`select ${there} as "taskId", entry.number, edge.satisfied_at
         from dependency as edge
         join task on task.id = ${there} and task.deleted_at is null and ${isShownTask}
         left join board_task as entry on entry.task_id = ${there} and entry.board = ${hole('board')}
-        where ${here} = ${hole('task')} and edge.kind = 'after'
+        where ${here} = ${hole('task', ofTask)} and edge.kind = 'after'
         order by ${sql.ref(order)}`,
     )
     return function* (board: string, task: string): Op<BoardNeighbour[]> {
@@ -46,12 +44,12 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
     }
   }
   const { selectUnnumbered, selectLastSeq, selectBound } = numberStatements(compiler)
-  const saveFields = saves({ fields: json }, ['board', 'taskId'])
+  const saveFields = saves({ fields: json }, ['board', 'taskId'], { concerns: 'tasks' })
 
   return {
-    get: (name) => boards.one(selectNamed, { name }),
-    toAdd: (name) => boards.one(selectToAdd, { toAdd: name }),
-    toNumber: (name) => boards.one(selectToNumber, { toNumber: name }),
+    get: ofBoards.finds('name', 'boards'),
+    toAdd: ofBoards.finds('name'),
+    toNumber: ofBoards.finds('name', 'numbering'),
     list: () => boards.list(selectBoards),
     entry: (board, number) => entries.one(selectEntry, { board, number }),
     entryOf: (board, task) => entries.one(selectEntryOf, { board, task }),
@@ -65,7 +63,7 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
     lastSeq: () => numberOf(selectLastSeq),
     boundTo: (board, workspace) => entries.one(selectBound, { board, workspace }),
     save: (board) => write(upsertBoard, board),
-    insert: inserts(),
+    insert: inserts([], 'board'),
     saveFields: (board, taskId, fields) => saveFields({ board, taskId, fields }),
   }
 }
@@ -73,10 +71,10 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
 function boardStatements(compiler: StatementCompiler) {
   const { prepare } = compiler
   const { select } = statementsOf(compiler, entries)
-  const selectEntry = select((entry, hole) =>
+  const selectEntry = select('boards', (entry, hole) =>
     entry.where('board', '=', hole('board')).where('number', '=', hole('number')).where(isShownEntry),
   )
-  const selectEntryOf = select((entry, hole) =>
+  const selectEntryOf = select('boards', (entry, hole) =>
     entry.where('task_id', '=', hole('task')).where('board', '=', hole('board')).where(isShownEntry),
   )
   const selectPage = prepare((db, hole) =>
@@ -97,12 +95,15 @@ function boardStatements(compiler: StatementCompiler) {
 function numberStatements(compiler: StatementCompiler) {
   const { prepare, prepareText, dialect } = compiler
   const selectUnnumbered = prepareText(
+    'numbering',
     (hole) => sql`select id, seq from task
       where seq > ${hole('seq')} and deleted_at is null and ${isShownTask}
-        and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board')})
+        and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board', ofBoard)})
       order by seq limit ${hole('limit')}`,
   )
-  const selectLastSeq = prepare((db) => db.selectFrom('task').select((query) => query.fn.max('seq').as('seq')))
+  const selectLastSeq = prepare('boards', (db) =>
+    db.selectFrom('task').select((query) => query.fn.max('seq').as('seq')),
+  )
   // The text of the expression in its index (migrations/0001-boards.ts), because the planner uses the index only then.
   const workspace =
     dialect.kind === 'postgres'

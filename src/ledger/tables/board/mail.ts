@@ -1,5 +1,5 @@
 // The mail table: messages and requests between members of a team. A message is taken out of the inbox once.
-import { defineTable, plain, serial, statementsOf } from '../../columns.ts'
+import { defineTable, ofKey, plain, serial, statementsOf } from '../../columns.ts'
 import type { Tx } from '../../ledger.ts'
 import { change, insertSeq, type StatementCompiler, sql, write } from '../../statement.ts'
 
@@ -8,7 +8,7 @@ const mails = defineTable('mail', {
   id: plain,
   board: plain,
   sender: plain,
-  recipient: plain,
+  recipient: ofKey,
   kind: plain,
   topic: plain,
   body: plain,
@@ -25,12 +25,12 @@ export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
   const { prepare } = compiler
   const { select, finds, insert } = statementsOf(compiler, mails)
   const selectRequest = select((mail, hole) =>
-    mail.where('request_id', '=', hole('request')).where('kind', '=', 'request'),
+    mail.where('request_id', '=', hole('request', ofKey)).where('kind', '=', 'request'),
   )
   const selectUnread = select((mail, hole) =>
     mail
       .where('board', '=', hole('board'))
-      .where('recipient', '=', hole('recipient'))
+      .where('recipient', '=', hole('recipient', ofKey))
       .where('read_at', 'is', null)
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
@@ -49,7 +49,7 @@ export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
       .updateTable('mail')
       .set({ read_at: hole('at') })
       .where('id', '=', hole('id'))
-      .where('recipient', '=', hole('recipient'))
+      .where('recipient', '=', hole('recipient', ofKey))
       .where('read_at', 'is', null),
   )
   const updateUnread = prepare((db, hole) =>
@@ -57,14 +57,14 @@ export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
       .updateTable('mail')
       .set({ read_at: null })
       .where('id', '=', hole('id'))
-      .where('recipient', '=', hole('recipient'))
+      .where('recipient', '=', hole('recipient', ofKey))
       .where('read_at', 'is not', null),
   )
   const updateVerdict = prepare((db, hole) =>
     db
       .updateTable('mail')
       .set({ verdict: hole('verdict') })
-      .where('request_id', '=', hole('request'))
+      .where('request_id', '=', hole('request', ofKey))
       .where('kind', '=', 'request'),
   )
   const deleteRead = prepare((db, hole) =>

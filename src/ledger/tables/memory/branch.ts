@@ -1,6 +1,6 @@
 // The branch table: branches hold observations and facts. `main` is created with the table; all others are below it.
 import type { BranchRecord } from '../../../entities/memory.ts'
-import { defineTable, plain, serial, statementsOf } from '../../columns.ts'
+import { defineTable, ofKey, ofTask, plain, serial, statementsOf } from '../../columns.ts'
 import type { Tx } from '../../ledger.ts'
 import { insertSeq, type StatementCompiler } from '../../statement.ts'
 
@@ -9,9 +9,9 @@ const stateFields = { status: plain, description: plain, updatedAt: plain }
 
 const branches = defineTable('branch', {
   seq: serial,
-  name: plain,
+  name: ofKey,
   parent: plain,
-  taskId: plain,
+  taskId: ofTask,
   agentId: plain,
   createdAt: plain,
   ...stateFields,
@@ -22,19 +22,17 @@ export function createBranchTable(compiler: StatementCompiler): Tx['branch'] {
   const { select, finds, insert, saves } = statementsOf(compiler, branches)
   const selectOfTask = select((branch, hole) =>
     branch
-      .where('task_id', '=', hole('task'))
+      .where('task_id', '=', hole('task', ofTask))
       .where('seq', '>', hole('after'))
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
-  // ledger/postgres/concerns.ts recognizes this read by the name of its hole, and locks the name of the branch.
-  const selectToCreate = select((branch, hole) => branch.where('name', '=', hole('toCreate')))
-  const insertBranch = insert()
-  const get = finds('name')
+  const insertBranch = insert('keys')
+  const get = finds('name', 'branches')
 
   return {
     get,
-    toCreate: (name) => branches.one(selectToCreate, { toCreate: name }),
+    toCreate: finds('name'),
     ofTask: (task) => branches.one(selectOfTask, { task, after: 0, limit: 1 }),
     allOfTask: (task, limit, after) => branches.list(selectOfTask, { task, after, limit }),
     *lineage(name) {
@@ -53,7 +51,7 @@ export function createBranchTable(compiler: StatementCompiler): Tx['branch'] {
       return branches.query(found.orderBy('seq', 'asc').limit(limit))
     },
     insert: (branch) => insertSeq(insertBranch, branch),
-    save: saves(stateFields, ['name']),
-    saveStatus: saves({ status: plain, updatedAt: plain }, ['name', 'taskId']),
+    save: saves(stateFields, ['name'], { concerns: 'all' }),
+    saveStatus: saves({ status: plain, updatedAt: plain }, ['name', 'taskId'], { concerns: 'tasks' }),
   }
 }

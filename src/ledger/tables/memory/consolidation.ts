@@ -55,7 +55,7 @@ export function createConsolidationTable(compiler: StatementCompiler): Tx['conso
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
-  const insertRun = ofRuns.insert()
+  const insertRun = ofRuns.insert('unshared')
 
   return {
     get: ofRuns.finds('id'),

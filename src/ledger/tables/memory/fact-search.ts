@@ -44,7 +44,7 @@ const searchTerms = (words: readonly string[]): string[] => [...new Set(words.ma
 
 export function createFactSearch(compiler: StatementCompiler): FactSearch {
   const { prepareText } = compiler
-  const selectLast = prepareText(() => sql`select max(seq) as seq from fact`)
+  const selectLast = prepareText('unshared', () => sql`select max(seq) as seq from fact`)
   const { add, remove, matches } = compiler.dialect.kind === 'sqlite' ? withFts5(compiler) : withArrays(compiler)
 
   return {
@@ -130,9 +130,13 @@ interface TextIndex {
 function withFts5(compiler: StatementCompiler): TextIndex {
   const { prepareText } = compiler
   const insertText = prepareText(
+    { inserts: 'fact_text' },
     (hole) => sql`insert into fact_text (rowid, words) values (${hole('fact')}, ${hole('words')})`,
   )
-  const deleteText = prepareText((hole) => sql`delete from fact_text where rowid = ${hole('fact')}`)
+  const deleteText = prepareText(
+    { changes: 'fact_text' },
+    (hole) => sql`delete from fact_text where rowid = ${hole('fact')}`,
+  )
   const selectBranches = prepareText(
     (hole) => sql`select seq from branch where name ${among(compiler.dialect, hole('branches'))}`,
   )
@@ -174,10 +178,14 @@ function withArrays(compiler: StatementCompiler): TextIndex {
   const stems = (json: unknown) =>
     sql`array(select coalesce((ts_lexize('english_stem', value))[1], value) from ${listed(compiler.dialect, json)} as word)`
   const insertText = prepareText(
+    { inserts: 'fact_text' },
     (hole) => sql`insert into fact_text (fact, branch, words)
       select ${hole('fact')}, seq, ${stems(hole('words'))} from branch where name = ${hole('branch')}`,
   )
-  const deleteText = prepareText((hole) => sql`delete from fact_text where fact = ${hole('fact')}`)
+  const deleteText = prepareText(
+    { changes: 'fact_text' },
+    (hole) => sql`delete from fact_text where fact = ${hole('fact')}`,
+  )
   const selectMatches = prepareText(
     (hole) => sql`select fact from fact_text
       where branch in (select seq from branch where name ${among(compiler.dialect, hole('branches'))})

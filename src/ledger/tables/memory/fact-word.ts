@@ -101,11 +101,13 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
 function wordStatements(compiler: StatementCompiler) {
   const { prepareText, dialect } = compiler
   const insertWords = prepareText(
+    { inserts: 'fact_word' },
     (hole) => sql`insert into fact_word (branch, word, size, fact)
       select branch.seq, word.value, ${hole('size')}, ${hole('fact')}
       from branch cross join ${listed(dialect, hole('words'))} as word where branch.name = ${hole('branch')}`,
   )
   const deleteText = prepareText(
+    { changes: 'fact_word' },
     (hole) => sql`delete from fact_word
       where branch = (select seq from branch where name = ${hole('branch')})
         and word ${among(dialect, hole('words'))} and size = ${hole('size')} and fact = ${hole('fact')}`,

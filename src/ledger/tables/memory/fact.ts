@@ -51,16 +51,19 @@ const isUnmerged = sql<boolean>`merged_confidence is distinct from confidence`
 const isIndexed = (fact: Pick<FactRecord, 'status' | 'category'>): boolean =>
   fact.status === 'active' && fact.category !== summaryCategory
 
+/** Facts are written by steps that run alone. */
+const unshared = { reads: 'unshared' } as const
+
 export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
   const { dialect } = compiler
   const wordIndex = createFactWords(compiler)
   const textIndex = createFactSearch(compiler)
 
-  const { finds, insert, saves } = statementsOf(compiler, facts)
+  const { finds, insert, saves } = statementsOf(compiler, facts, unshared)
   const { selectByPrefix, selectBySeqs, selectActive, countActive, selectSummary } = factStatements(compiler)
   const { selectSameSubject, selectUncompared, selectUnmerged } = comparisonStatements(compiler)
   const { selectVectors, upsertVector, deleteVectors } = vectorStatements(compiler)
-  const insertFact = insert((hole) => ({ subject: hole('subject') }))
+  const insertFact = insert(undefined, (hole) => ({ subject: hole('subject') }))
   const saveState = saves(stateFields, ['seq'])
   function* bySeqs(seqs: readonly number[]): Op<FactRecord[]> {
     return seqs.length === 0 ? [] : yield* facts.list(selectBySeqs, { seqs: JSON.stringify(seqs) })
@@ -122,12 +125,12 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
 
 function factStatements(compiler: StatementCompiler) {
   const { prepareText, dialect } = compiler
-  const { select } = statementsOf(compiler, facts)
+  const { select } = statementsOf(compiler, facts, unshared)
   const selectByPrefix = select((fact, hole) =>
     fact.where('id', '>=', hole('from')).where('id', '<', hole('to')).orderBy('id').limit(hole('limit')),
   )
   // Rows found by an index are checked again: another version, which may split a text into other words, may have written it.
-  const selectBySeqs = prepareText((hole) => {
+  const selectBySeqs = prepareText('unshared', (hole) => {
     return sql`select ${facts.columns()} from fact
       where seq ${among(dialect, hole('seqs'), 'bigint')} and ${isComparable}
       order by seq`
@@ -141,7 +144,7 @@ function factStatements(compiler: StatementCompiler) {
       .limit(hole('limit')),
   )
   // All minus the summaries: both are counted in indexes alone, while a condition on the category would read every row.
-  const countActive = prepareText((hole) => {
+  const countActive = prepareText('unshared', (hole) => {
     const active = sql`select count(*) from fact where branch = each.value and status = 'active'`
     return sql`select each.value as branch, (${active}) - (${active} and category = 'summary') as facts
       from ${listed(dialect, hole('branches'))} as each`
@@ -160,12 +163,14 @@ function factStatements(compiler: StatementCompiler) {
 function vectorStatements(compiler: StatementCompiler) {
   const { prepare, prepareText } = compiler
   const selectVectors = prepareText(
+    'unshared',
     (hole) => sql`select fact.id as "factId", fact_vector.vector from fact cross join fact_vector
       where fact.branch = ${hole('branch')} and fact.status = 'active'
         and fact_vector.fact = fact.seq and fact_vector.model = ${hole('model')}
       order by fact.seq`,
   )
   const upsertVector = prepareText(
+    { changes: 'fact_vector' },
     (hole) => sql`insert into fact_vector (fact, model, vector)
       select seq, ${hole('model')}, ${hole('vector')} from fact where id = ${hole('id')}
       on conflict (fact, model) do update set vector = excluded.vector`,
@@ -176,7 +181,7 @@ function vectorStatements(compiler: StatementCompiler) {
 
 function comparisonStatements(compiler: StatementCompiler) {
   const { prepareText } = compiler
-  const { select } = statementsOf(compiler, facts)
+  const { select } = statementsOf(compiler, facts, unshared)
   const selectSameSubject = select((fact, hole) =>
     fact
       .where(isComparable)
@@ -187,7 +192,7 @@ function comparisonStatements(compiler: StatementCompiler) {
       .limit(maxOfSubject),
   )
   // Three ranges of one index; a condition "is different" would scan all of it.
-  const selectUncompared = prepareText((hole) => {
+  const selectUncompared = prepareText('unshared', (hole) => {
     const stretch = (compared: unknown) =>
       sql`select seq from fact where ${isComparable} and branch = ${hole('branch')} and ${compared}`
     return sql`select ${facts.columns()} from fact where seq in (
@@ -218,5 +223,8 @@ function latestOf(
   before: number,
 ): Op<FactRecord[]> {
   const having = { branch, status, category, taskId, agentId, sessionId, verdict, disputed }
-  return facts.query(facts.from(dialect.db, having).where('seq', '<', before).orderBy('seq', 'desc').limit(limit))
+  return facts.query(
+    facts.from(dialect.db, having).where('seq', '<', before).orderBy('seq', 'desc').limit(limit),
+    'unshared',
+  )
 }

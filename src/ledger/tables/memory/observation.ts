@@ -23,7 +23,7 @@ const isPending = sql<boolean>`consolidated_by is null and type in ('insight', '
 
 export function createObservationTable(compiler: StatementCompiler): Tx['observation'] {
   const { prepare, dialect } = compiler
-  const { select, finds } = statementsOf(compiler, observations)
+  const { select, finds } = statementsOf(compiler, observations, { reads: 'pending' })
   const selectPending = select((observation, hole) =>
     observation.where(isPending).where('branch', '=', hole('branch')).orderBy('seq', 'asc').limit(hole('limit')),
   )
@@ -37,7 +37,7 @@ export function createObservationTable(compiler: StatementCompiler): Tx['observa
   )
   /** The values of one column in the pending rows that have a value in the other, in the order of the first row of each. */
   const pendingBy = (field: 'session_id' | 'branch', given: 'session_id' | 'branch') =>
-    prepare((db, hole) =>
+    prepare('pending', (db, hole) =>
       db
         .selectFrom('observation')
         .select(field)
@@ -48,7 +48,8 @@ export function createObservationTable(compiler: StatementCompiler): Tx['observa
     )
   const selectSessions = pendingBy('session_id', 'branch')
   const selectBranches = pendingBy('branch', 'session_id')
-  const countPending = prepare((db, hole) =>
+  // Without those of other groups: the next one counts them.
+  const countPending = prepare('unshared', (db, hole) =>
     db
       .selectFrom('observation')
       .select((query) => query.fn.countAll<number>().as('pending'))
@@ -56,7 +57,7 @@ export function createObservationTable(compiler: StatementCompiler): Tx['observa
       .where('session_id', '=', hole('session'))
       .where('branch', '=', hole('branch')),
   )
-  const insertObservation = prepare((db, hole) =>
+  const insertObservation = prepare('unshared', (db, hole) =>
     db
       .insertInto('observation')
       .values(observations.holes(hole))

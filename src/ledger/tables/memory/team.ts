@@ -1,5 +1,5 @@
 // The tables of team tasks: the team of a task on which several agents work, its objectives, and the stints of its agents.
-import { defineTable, json, jsonOrNull, plain, statementsOf } from '../../columns.ts'
+import { defineTable, json, jsonOrNull, ofTask, plain, statementsOf } from '../../columns.ts'
 import type { Tx, TypeCount } from '../../ledger.ts'
 import { queryRows, rows, type StatementCompiler, sql } from '../../statement.ts'
 import { isShown, isShownTask } from '../hidden.ts'
@@ -17,12 +17,12 @@ const teamFields = {
   closedAt: plain,
   createdAt: plain,
 }
-export const teams = defineTable('team', { taskId: plain, branch: plain, ...teamFields })
+export const teams = defineTable('team', { taskId: ofTask, branch: plain, ...teamFields })
 const isShownTeam = sql<boolean>`${isShown(sql`team.task_id`)}`
 
 /** What may change of an objective. */
 const objectiveFields = { description: plain, status: plain, agentId: plain, notes: plain, updatedAt: plain }
-const objectives = defineTable('objective', { taskId: plain, number: plain, ...objectiveFields })
+const objectives = defineTable('objective', { taskId: ofTask, number: plain, ...objectiveFields })
 
 /** What may change of a stint. */
 const stintFields = {
@@ -31,11 +31,11 @@ const stintFields = {
   status: plain,
   objectives: json,
   summary: plain,
-  workerId: plain,
+  workerId: ofTask,
   joinedAt: plain,
   leftAt: plain,
 }
-export const stints = defineTable('stint', { taskId: plain, agentId: plain, number: plain, ...stintFields })
+export const stints = defineTable('stint', { taskId: ofTask, agentId: plain, number: plain, ...stintFields })
 
 /** The columns in rows that also have those of a task. */
 const asTeam = teams.columns('team', 'team.')
@@ -105,16 +105,18 @@ function teamStatements(compiler: StatementCompiler) {
         order by task.seq limit ${hole('limit')}`,
     ),
     selectObjectives: ofObjectives.select((objective, hole) =>
-      objective.where('task_id', '=', hole('task')).orderBy('number', 'asc'),
+      objective.where('task_id', '=', hole('task', ofTask)).orderBy('number', 'asc'),
     ),
-    selectStints: ofStints.select((stint, hole) => stint.where('task_id', '=', hole('task')).orderBy('seq', 'asc')),
+    selectStints: ofStints.select((stint, hole) =>
+      stint.where('task_id', '=', hole('task', ofTask)).orderBy('seq', 'asc'),
+    ),
     // The conditions of partial indexes are part of the text, because the planner uses the indexes only then.
     selectActive: ofStints.select((stint, hole) =>
-      stint.where(sql<boolean>`status = 'active'`).where('task_id', '=', hole('task')).orderBy('seq', 'asc'),
+      stint.where(sql<boolean>`status = 'active'`).where('task_id', '=', hole('task', ofTask)).orderBy('seq', 'asc'),
     ),
     selectLatest: ofStints.select((stint, hole) =>
       stint
-        .where('task_id', '=', hole('task'))
+        .where('task_id', '=', hole('task', ofTask))
         .where('agent_id', '=', hole('agent'))
         .orderBy('number', 'desc')
         .limit(1),
@@ -122,7 +124,7 @@ function teamStatements(compiler: StatementCompiler) {
     selectOfWorker: ofStints.select((stint, hole) =>
       stint
         .where(sql<boolean>`status = 'active' and worker_id is not null`)
-        .where('worker_id', '=', hole('worker'))
+        .where('worker_id', '=', hole('worker', ofTask))
         .orderBy('seq', 'desc')
         .limit(1),
     ),
