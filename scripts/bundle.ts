@@ -26,7 +26,7 @@ const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
   ['connection', /\/src\/ledger\/postgres\/(?:server-connection|heartbeat)\.ts$/],
   ['library', /\/src\/index\.ts$/],
   // What an agent runs, and what a folder of task files needs: loaded when they are used.
-  ['agent', /\/src\/agents\/loop\/converse\.ts$/],
+  ['agent', /\/src\/agents\/loop\/agent-loop\.ts$/],
   ['engine', /\/src\/engine\/engine\.ts$/],
   ['mirror', /\/src\/board\/mirror\/(?!known-folders)/],
   // With kysely: loaded when the first ledger is opened.

@@ -15,7 +15,7 @@ import { allVerbs } from '../src/surfaces/cli/verbs.ts'
 import { httpOptionsSchema } from '../src/surfaces/http/http-options.ts'
 import { serveOptionsSchema } from '../src/surfaces/http/page/serve.ts'
 import { inspectorOptionsSchema } from '../src/surfaces/inspector/serve-inspector.ts'
-import { statusOfCode } from '../src/surfaces/web/status-codes.ts'
+import { statusOfCode } from '../src/surfaces/web/problem.ts'
 import { allBlocks, pages, root, textOf } from './documents.ts'
 
 const verbs = await allVerbs()

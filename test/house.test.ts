@@ -288,9 +288,9 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/memory/search.ts': 'for (;;) {\n  await host.step(write)\n  await host.read(query)\n}',
     },
   },
-  'no file has more than 300 lines without a reason': {
-    faults: [{ 'src/bus/ability.ts': lines(301) }],
-    fine: { 'src/bus/bus.ts': lines(300) },
+  'no file has more than 400 lines without a reason': {
+    faults: [{ 'src/bus/ability.ts': lines(401) }],
+    fine: { 'src/bus/bus.ts': lines(400) },
   },
   'no function has more than 70 lines without a reason': {
     faults: [
@@ -324,7 +324,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/bus/bus.ts': "// The caller is notified by a heartbeat.\nconst maxCalls = 5\nconst text = 'almost always'",
       'src/surfaces/terminal/shell-quote.ts':
         'export const shellQuote = (word: string) => word // \'Seat 5\', at the moment, a "Quote"',
-      'src/operations/steps/notify-parent.ts': 'const id = `${child}-told-${attempt}`',
+      'src/operations/steps/settle-family.ts': 'const id = `${child}-told-${attempt}`',
       'docs/board.md': 'The task is in progress and unclaimed; the intelligent caller shears outdoors.',
     },
   },

@@ -7,8 +7,7 @@ import { ErrandError, nearestName } from '../core/errors.ts'
 import type { ChildOptions, CreateOptions } from '../engine/engine-api.ts'
 import { isSettled, type Task } from '../entities/task.ts'
 import { deadlineOf, inOrder, isGoal, leavesOf, neededBy, type Plan, type PlanTask } from './plan.ts'
-import { type KnownRound, type KnownTask, type PlanMark, withMark } from './round.ts'
-import { generationKey, taskKey } from './round-key.ts'
+import { generationKey, type KnownRound, type KnownTask, type PlanMark, taskKey, withMark } from './round.ts'
 
 /** Which tasks of the plan are to run. */
 export interface RoundRequest {

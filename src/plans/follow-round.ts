@@ -2,10 +2,11 @@
 // work, because another process may have changed the round. A wide round is not read more often than a fifth of the time.
 import type { Engine } from '../engine/engine-api.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import type { Task } from '../entities/task.ts'
-import { readRound } from './find-round.ts'
+import type { PlanOutcome } from '../entities/plan-run.ts'
+import { isQueuedTask, type Task, type TaskStatus } from '../entities/task.ts'
 import { type IdleOptions, isActive, type Runs, waitUntilIdle } from './idle.ts'
-import { type KnownRound, openWork, tasksOf } from './round.ts'
+import { neededBy, type Plan, type PlanTask } from './plan.ts'
+import { type KnownRound, openWork, readRound, tasksOf } from './round.ts'
 
 /** Collects events from before a round is prepared: the ids of its tasks are known only afterwards. */
 export class RoundFeed {
@@ -104,4 +105,73 @@ export async function followRound(options: FollowOptions): Promise<KnownRound | 
     },
   })
   return known
+}
+
+// The outcome of a round, when no task of it goes on. Pure: the caller passes the tasks.
+
+const standings = {
+  completed: 'completed',
+  failed: 'broken',
+  canceled: 'broken',
+  input_required: 'asking',
+  paused: 'paused',
+  submitted: 'open',
+  waiting: 'open',
+  working: 'open',
+} as const satisfies Record<TaskStatus, keyof PlanOutcome>
+
+/**
+ * The outcome of the tasks that had to run. Groups count through their children.
+ * @param subtasks open ones that agents have created: listed where they wait for help.
+ */
+export function roundOutcome(
+  plan: Plan,
+  known: KnownRound,
+  needed: ReadonlySet<string>,
+  subtasks: readonly Task[] = [],
+): PlanOutcome {
+  const outcome: PlanOutcome = {
+    status: 'done',
+    completed: [],
+    broken: [],
+    blocked: [],
+    asking: [],
+    paused: [],
+    open: [],
+    missing: [],
+  }
+  for (const planned of plan.byPath.values()) {
+    if (planned.group || !needed.has(planned.path)) continue
+    const task = known.newest.get(planned.path)?.task
+    if (task === undefined) {
+      outcome.missing.push(planned.path)
+      continue
+    }
+    const standing = isQueuedTask(task) ? 'open' : standings[task.status]
+    const by = standing === 'open' && !isQueuedTask(task) ? brokenBefore(planned, plan, known) : []
+    if (by.length > 0) outcome.blocked.push({ task, by })
+    else outcome[standing].push(task)
+  }
+  for (const task of subtasks) {
+    const needsHelp = task.status === 'input_required' || task.status === 'paused' || task.ready
+    if (needsHelp && !isQueuedTask(task)) outcome[standings[task.status]].push(task)
+  }
+  outcome.status = statusOf(outcome)
+  return outcome
+}
+
+/** The failed and canceled tasks that a task comes after, directly or not. */
+function brokenBefore(planned: PlanTask, plan: Plan, known: KnownRound): Task[] {
+  const taskAt = (path: string) => known.newest.get(path)?.task
+  const blockers = planned.comesAfter.map((path) => plan.byPath.get(path) as PlanTask)
+  const before = neededBy(blockers, plan.byPath, ({ path }) => taskAt(path)?.status === 'completed')
+  return [...before]
+    .flatMap((path) => taskAt(path) ?? [])
+    .filter(({ status }) => status === 'failed' || status === 'canceled')
+}
+
+function statusOf(outcome: PlanOutcome): PlanOutcome['status'] {
+  if (outcome.broken.length + outcome.blocked.length + outcome.missing.length > 0) return 'failed'
+  if (outcome.asking.length + outcome.paused.length + outcome.open.length > 0) return 'open'
+  return 'done'
 }

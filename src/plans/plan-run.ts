@@ -14,13 +14,12 @@ import { timeoutOptionsSchema } from '../entities/options.ts'
 import type { PlanOptions, PlanOutcome, PlanRun } from '../entities/plan-run.ts'
 import { stateWord, type Task, titleOf } from '../entities/task.ts'
 import { type RoundRequest, roundRequest } from './decide-round.ts'
-import { followRound, RoundFeed, RoundProgress } from './follow-round.ts'
+import { followRound, RoundFeed, RoundProgress, roundOutcome } from './follow-round.ts'
 import { openSubtasks } from './idle.ts'
 import { parsePlanValue, readPlan } from './parse-plan.ts'
 import { isGoal, type Plan } from './plan.ts'
 import { preparePlan } from './prepare-round.ts'
 import { type KnownRound, markOf, tasksOf } from './round.ts'
-import { roundOutcome } from './round-outcome.ts'
 
 /** What `engine.plan` needs of the engine that runs a plan. */
 export interface PlanHost {

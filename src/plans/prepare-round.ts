@@ -2,7 +2,6 @@
 // starts those that were held. Each step can be repeated: after a crash in between the next run decides anew and does the rest. The engine of
 // `errand run` starts no task before all of it is done. An engine that works already may start a new task while others are still
 // being changed.
-
 import { ErrandError } from '../core/errors.ts'
 import { createRandomIds } from '../core/ids.ts'
 import type { CreateOptions, Engine } from '../engine/engine-api.ts'
@@ -20,11 +19,20 @@ import {
   type RoundRequest,
   takesDefinition,
 } from './decide-round.ts'
-import { chooseRound, type RoundChoice, readRound } from './find-round.ts'
 import { deadlineOf, isGoal, type Plan, type PlanTask } from './plan.ts'
 import { planFields } from './plan-schema.ts'
-import { type KnownRound, type KnownTask, markOf, type PlanMark, withMark, withTasks } from './round.ts'
-import { planKey } from './round-key.ts'
+import {
+  chooseRound,
+  type KnownRound,
+  type KnownTask,
+  markOf,
+  type PlanMark,
+  planKey,
+  type RoundChoice,
+  readRound,
+  withMark,
+  withTasks,
+} from './round.ts'
 
 export interface PlanRequest extends RoundRequest, RoundChoice {
   plan: Plan

@@ -2,7 +2,7 @@
 // message is written twice, and a retry brings the task to its end.
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/agents/loop/agent.ts'
-import { recallText } from '../../src/agents/loop/recall.ts'
+import { recallText } from '../../src/agents/loop/first-messages.ts'
 import { createScriptedModel } from '../../src/agents/models/scripted-model.ts'
 import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine/create-engine.ts'

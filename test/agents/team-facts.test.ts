@@ -1,7 +1,7 @@
 // Three agents work on one task, each on a branch of memory of its own. Their facts reach those that come after them:
 // the next agent of the team, and another task.
 import { describe, expect, it } from 'vitest'
-import { recallText } from '../../src/agents/loop/recall.ts'
+import { recallText } from '../../src/agents/loop/first-messages.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { createPlace } from '../crash/child.ts'
 import { finding, laterTask, playTeamScenario, remark, scenarioOptions, workers } from './team-scenario.ts'

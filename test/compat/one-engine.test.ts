@@ -3,7 +3,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { agent } from '../../src/agents/loop/agent.ts'
 import { createScriptedModel } from '../../src/agents/models/scripted-model.ts'
-import { dispatchIntent } from '../../src/agents/routing/dispatch-intent.ts'
+import { dispatchIntent } from '../../src/agents/routing/handle.ts'
 import { boardTools } from '../../src/board/board-tools.ts'
 import type { TaskManagerConfig } from '../../src/compat/agent-os.ts'
 import { ConsolidationEngine, TaskEngine } from '../../src/compat/day1.ts'

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { type ErrorCode, errorCodes, httpErrorCodes } from '../../src/core/error-codes.ts'
 import { ErrandError } from '../../src/core/errors.ts'
 import { exitCodeOf } from '../../src/surfaces/terminal/exit-code.ts'
-import { statusOfCode } from '../../src/surfaces/web/status-codes.ts'
+import { statusOfCode } from '../../src/surfaces/web/problem.ts'
 
 const root = join(import.meta.dirname, '../..')
 

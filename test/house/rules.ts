@@ -416,19 +416,16 @@ function importsName(file: SourceFile, name: string, from: string): boolean {
 
 // --- Size, names and words -------------------------------------------------------------------------------------------
 
-const maxFileLines = 300
+const maxFileLines = 400
 const maxFunctionLines = 70
 
 /** Longer than the limit, each for a reason. */
 export const longFiles: Record<string, string> = {
-  'src/entities/executor.ts': 'One interface, the one that executors are written against, with its documentation.',
-  'src/entities/options.ts': 'The schemas of all options, one beside the other.',
   'src/board/mirror/folder-sync.ts': 'One pass over shared state: its parts would need all of its fields.',
   'src/bus/bus.ts': 'The interface of the bus with its documentation, and the one class behind it.',
   'src/engine/engine-api.ts': 'One interface, the engine, with its documentation.',
   'src/entities/task-fields.ts': 'One table: every field of a task, once.',
   'src/ledger/ledger.ts': 'One interface, the port that both dialects implement, with its documentation.',
-  'src/operations/steps/create.ts': 'One step: its parts share the tasks that it creates.',
   'src/engine/task-engine.ts': 'The facade of that interface, a line or two for each method.',
 }
 
@@ -446,11 +443,11 @@ export const shortSpreads: Record<string, string> = {
   'src/plans/prepare-round.ts': 'What one change of a task returns.',
   'src/operations/steps/settle-family.ts': 'One task, and one for all that was canceled below it.',
   'src/surfaces/cli/field-flags.ts': 'The fields of a task.',
-  'src/surfaces/cli/help.ts': 'The verbs of the command line.',
+  'src/surfaces/cli/main.ts': 'The verbs of the command line.',
   'src/surfaces/repl/session.ts': 'A page of a list.',
   'src/surfaces/chat/chat-turns.ts': 'A page of a list.',
   'src/memory/team/context.ts': 'A page of facts.',
-  'src/memory/team/first-outcome.ts': 'A page of facts.',
+  'src/memory/team/complete-task.ts': 'A page of facts.',
   'src/surfaces/terminal/live-view.ts': 'The rows that fit on the screen.',
   'src/surfaces/terminal/task-details.ts': 'The fields of a task.',
   'src/compat/exo/task.ts': 'A page of a list.',
@@ -538,7 +535,7 @@ const storedIds: Allowance = { words: /^told$/, reason: 'In stored ids of messag
 const thisRule: Allowance = { words: /./, reason: 'The rule and its planted violations.' }
 
 export const mayUse: Record<string, Allowance> = {
-  'src/operations/steps/notify-parent.ts': storedIds,
+  'src/operations/steps/settle-family.ts': storedIds,
   'test/long/agents/background.test.ts': storedIds,
   'test/agents/background-process.ts': storedIds,
   'CHANGELOG.md': {
@@ -666,7 +663,7 @@ export const rules = {
   'every status change of a task goes through transition': edgesAreWalkedByTransition,
   'the feed is followed by its follower only': feedHasOneFollower,
   'a loop that reads gives way to other work': readingLoopsGiveWay,
-  'no file has more than 300 lines without a reason': filesAreShort,
+  'no file has more than 400 lines without a reason': filesAreShort,
   'no function has more than 70 lines without a reason': functionsAreShort,
   'identifiers, comments and messages use plain words': wordsArePlain,
   'no file name ends in words': namesOfTexts,

@@ -1,7 +1,7 @@
 // The groups of facts that say the same, and the one of each that stays.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { groupsOf, survivorOf } from '../../src/memory/fact-groups.ts'
+import { groupsOf, survivorOf } from '../../src/memory/group-facts.ts'
 
 type Pair = readonly [string, string]
 

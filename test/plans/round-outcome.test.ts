@@ -1,9 +1,9 @@
 // The outcome of a round, whether its tasks go on without help, and the summary of a run.
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../src/entities/task.ts'
+import { roundOutcome } from '../../src/plans/follow-round.ts'
 import { isProgressing } from '../../src/plans/idle.ts'
 import type { KnownRound } from '../../src/plans/round.ts'
-import { roundOutcome } from '../../src/plans/round-outcome.ts'
 import { lastLines, summarize } from '../../src/surfaces/cli/run-summary.ts'
 import { createPaint } from '../../src/surfaces/terminal/paint.ts'
 import { planOf } from '../surfaces/cli/plan-text.ts'

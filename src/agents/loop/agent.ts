@@ -81,6 +81,6 @@ export function agent<R extends z.ZodType = z.ZodString>(
     asksPeople: false,
     agent: { instructions: checked.instructions, abilities: checked.abilities, model: checked.model },
     // The loop is loaded by the first agent that runs: a program that only declares agents need not wait for it.
-    run: async (task, run) => (await import('./converse.ts')).converse(task, run, agentRunOf(run), checked),
+    run: async (task, run) => (await import('./agent-loop.ts')).converse(task, run, agentRunOf(run), checked),
   })
 }

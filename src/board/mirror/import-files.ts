@@ -1,17 +1,15 @@
 // Creates tasks from files, each under the number in its name, in one transaction. Values that the board cannot store (see
 // import-plan.ts) are reported, and stored with the task so that an export restores the file.
-
 import { ErrandError } from '../../core/errors.ts'
 import { type BoardRef, type BoardStatus, boardStatusOf } from '../../entities/board.ts'
 import { noReason, type TaskRecord } from '../../entities/task.ts'
 import type { Op, Reads, Step, Tx } from '../../ledger/ledger.ts'
 import type { TaskDraft } from '../../operations/drafts/draft.ts'
-import { cancel } from '../../operations/steps/cancel.ts'
 import { claim } from '../../operations/steps/claim.ts'
 import { create } from '../../operations/steps/create.ts'
 import { block } from '../../operations/steps/dependencies.ts'
 import { requestedBy, type StepContext } from '../../operations/steps/step-context.ts'
-import { complete, fail, start } from '../../operations/steps/task-lifecycle.ts'
+import { cancel, complete, fail, start } from '../../operations/steps/task-lifecycle.ts'
 import { update } from '../../operations/steps/update.ts'
 import { saveBoardFields } from '../board-fields.ts'
 import type { BoardHost, BoardTarget } from '../board-host.ts'

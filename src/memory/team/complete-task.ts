@@ -2,25 +2,29 @@
 // One step, so that a crash leaves either all of it or nothing to be done.
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
-import { checkText, resultImage } from '../../core/json.ts'
+import { canonicalJson, checkText, resultImage } from '../../core/json.ts'
+import type { DecisionRecord, FactRecord } from '../../entities/memory.ts'
 import type { TaskRecord, TaskStatus } from '../../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../../entities/team.ts'
 import { everyRow } from '../../ledger/all-rows.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
-import type { ClaimToken } from '../../machines/ownership.ts'
+import { type ClaimToken, requireOwner } from '../../machines/ownership.ts'
+import { refuseTransition } from '../../machines/transition-table.ts'
+import { startGroupsAbove } from '../../operations/steps/groups-above.ts'
 import { requireRightToChange } from '../../operations/steps/right-to-answer.ts'
 import { eventOf, loadTask, onBehalfOf, type StepContext } from '../../operations/steps/step-context.ts'
+import { complete } from '../../operations/steps/task-lifecycle.ts'
+import { walkToWorking } from '../../operations/steps/walk.ts'
 import { requireBranch, setBranchStatus } from '../branches.ts'
 import { checkpointTask } from '../checkpoint.ts'
+import { groundIn } from '../compare.ts'
 import { type Deliberation, deliberate } from '../deliberate.ts'
 import type { MemoryHost } from '../memory-host.ts'
-import { type Merge, mergeBranch } from '../merge.ts'
+import { type Conflict, type Merge, mergeBranch } from '../merge.ts'
 import { activeBranchAbove, whileOpen } from './close-branch.ts'
 import { endStint, mergeRemaining } from './complete-agent.ts'
-import { type FirstOutcome, firstOutcome } from './first-outcome.ts'
 import { ensureTeam } from './team.ts'
 import { loadOwn } from './team-scope.ts'
-import { completeFromAnyStatus, requireSameResult } from './walk-to-completed.ts'
 
 export interface CompleteTaskRequest {
   taskId: string
@@ -193,4 +197,116 @@ function closedData({ team, merge, durable, ephemeral }: Closing): Record<string
 
 function outcomeOf(task: TaskRecord, { merge, durable, ephemeral }: FirstOutcome): TaskCompleted {
   return { taskId: task.id, status: task.status, merge, durable, ephemeral }
+}
+
+// Reads the outcome of closing a team back from the history, so that completing the task again returns the same.
+
+interface FirstOutcome {
+  merge: Merge | null
+  durable: string[]
+  ephemeral: number
+}
+
+function* firstOutcome(tx: Reads, team: TeamRecord): Op<FirstOutcome> {
+  const checkpoint = team.checkpointId === null ? undefined : yield* tx.consolidation.get(team.checkpointId)
+  return {
+    merge: team.mergeId === null ? null : yield* mergeOf(tx, team.mergeId),
+    durable: yield* durableFacts(tx, team),
+    ephemeral: checkpoint?.ephemeral ?? 0,
+  }
+}
+
+const pageSize = 1_000
+
+function* mergeOf(tx: Reads, mergeId: string): Op<Merge> {
+  const run = yield* tx.consolidation.get(mergeId)
+  const conflicts: Conflict[] = []
+  /** Facts of the source branch, by their copies. */
+  const sources = new Map<string, string>()
+  for (const decision of yield* everyRow((after, limit) => tx.consolidation.decisions(mergeId, limit, after))) {
+    if (decision.kind === 'carried') sources.set(decision.factId, decision.otherId as string)
+    const conflict = conflictOf(decision, sources)
+    if (conflict !== undefined) conflicts.push(conflict)
+  }
+  return { merged: run?.merged ?? 0, rejected: run?.rejected ?? 0, conflicts, mergeId }
+}
+
+/** Which fact of a conflict was the merged one follows from the facts that this merge had carried before. */
+function conflictOf(
+  { kind, factId, otherId, note }: DecisionRecord,
+  sources: ReadonlyMap<string, string>,
+): Conflict | undefined {
+  if ((kind !== 'contradicted' && kind !== 'settled') || otherId === null) return undefined
+  const ground = groundIn(note)
+  const source = sources.get(factId)
+  if (source === undefined) {
+    return { factId: sources.get(otherId) ?? otherId, otherId: factId, ground, resolution: 'source' }
+  }
+  return { factId: source, otherId, ground, resolution: kind === 'contradicted' ? 'keep-both' : 'target' }
+}
+
+/** The facts that existed and were active when the team was closed, oldest first. */
+function* durableFacts(tx: Reads, { branch, closedAt }: TeamRecord): Op<string[]> {
+  const closed = closedAt ?? 0
+  const held = ({ status, createdAt, updatedAt }: FactRecord): boolean =>
+    createdAt <= closed && (status === 'active' || updatedAt > closed)
+  const ids: string[] = []
+  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    const page = yield* tx.fact.list({ branches: [branch], verdict: 'durable' }, pageSize, before)
+    ids.push(...page.filter(held).map(({ id }) => id))
+    const last = page.at(-1)
+    if (last === undefined || page.length < pageSize) return ids.toReversed()
+    before = last.seq
+  }
+}
+
+// Completes a team's task from any status, along the edges of the transition table and without a run: its agents have worked on it in
+// their stints.
+
+/**
+ * Completes a task as a part of another step; does nothing if it is already completed. Ends an open run.
+ *
+ * @param result The result as JSON; undefined for none.
+ * @param by The owner and its claim.
+ * @throws ErrandError NOT_OWNER, STALE_CLAIM for another owner's task; INVALID_TRANSITION for a failed or canceled task, and for another
+ *   result than the stored one; BLOCKED { blockedBy }.
+ */
+function* completeFromAnyStatus(
+  tx: Tx,
+  task: TaskRecord,
+  result: unknown,
+  by: ClaimToken | undefined,
+  ctx: StepContext,
+): Op<void> {
+  // For a task without an owner a name without a fence is not checked.
+  const token = task.owner === null && by?.fence === undefined ? undefined : by
+  requireOwner(task, token)
+  if (task.status === 'completed') return requireSameResult(task, result)
+  if (task.status === 'failed' || task.status === 'canceled') refuseTransition(task, 'complete')
+  if (task.status !== 'working') {
+    yield* refuseBlocked(tx, task)
+    const working = yield* walkToWorking(tx, task, ctx)
+    if (task.status === 'submitted') yield* startGroupsAbove(tx, working, ctx)
+  }
+  yield* complete(task.id, result ?? null, token, ctx).decide(tx)
+}
+
+/** The result of a completed task is final: the same result again is accepted, another one is refused. */
+function requireSameResult(task: TaskRecord, result: unknown): void {
+  if (result === undefined || canonicalJson(result) === canonicalJson(task.result ?? null)) return
+  throw new ErrandError(
+    'INVALID_TRANSITION',
+    `Cannot complete ${task.id} with another result: it is completed, and its result is final. Leave \`result\` out to close its team.`,
+    { taskId: task.id, from: task.status, event: 'complete', allowed: [] },
+  )
+}
+
+function* refuseBlocked(tx: Tx, task: TaskRecord): Op<void> {
+  if (task.openBlockers === 0) return
+  const blockedBy = yield* tx.dependency.openBlockers(task.id)
+  throw new ErrandError(
+    'BLOCKED',
+    `Cannot complete ${task.id}: it is blocked by ${blockedBy.join(', ')}, which must be completed first.`,
+    { taskId: task.id, status: task.status, blockedBy },
+  )
 }

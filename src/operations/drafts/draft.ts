@@ -1,7 +1,6 @@
 // Turns the input of `create`, `spawn` and plan files into the rows to be inserted: names, defaults, executors, trees. Pure, so that
 // invalid input is refused before a transaction begins.
-
-import { ErrandError } from '../../core/errors.ts'
+import { ErrandError, nearestName } from '../../core/errors.ts'
 import type { Ids } from '../../core/ids.ts'
 import { checkText, faithfulImage } from '../../core/json.ts'
 import { parse } from '../../core/parse.ts'
@@ -11,10 +10,10 @@ import type { AnyExecutor } from '../../entities/executor.ts'
 import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../../entities/options.ts'
 import type { TaskPolicy } from '../../entities/task.ts'
 import { type PolicyFields, policyFrom, type StoredFields, storedFrom } from '../../entities/task-fields.ts'
+import { cycleError, cycleIn } from '../../machines/task-graph.ts'
 import { agentNameOf, type Opening, openingOf, type TeamSpec, teamSpecOf } from './agent-draft.ts'
 import { refuseAgentOptions, refuseIdlePolicy } from './idle-options.ts'
 import { agentName, agentOf, checkedInput, executorName, type KnownExecutors, runsCommands } from './known-executors.ts'
-import { refuseSiblingCycle, siblingsOf } from './siblings.ts'
 
 /** A task to be created, with its id. Parents come before their children. */
 export interface TaskDraft extends StoredFields {
@@ -223,4 +222,30 @@ function rootIdThen(rootId: string, nextId: DraftContext['nextId']): DraftContex
     reserved = undefined
     return id
   }
+}
+
+// Checks the dependencies between siblings, given by local names: each name must exist, and they must not form a cycle.
+
+function siblingsOf(child: Pick<ChildSpec, 'after'>): string[] {
+  return child.after === undefined ? [] : Array.isArray(child.after) ? child.after : [child.after]
+}
+
+function refuseSiblingCycle(children: Record<string, ChildSpec>, where: string): void {
+  const cycle = cycleIn(Object.keys(children), (local) => {
+    const siblings = siblingsOf(children[local] as ChildSpec)
+    for (const sibling of siblings.toReversed()) requireSibling(sibling, local, children, where)
+    return siblings
+  })
+  if (cycle !== undefined) throw cycleError(`"${cycle[0]}" in "${where}" cannot depend on itself`, cycle)
+}
+
+function requireSibling(sibling: string, local: string, children: Record<string, ChildSpec>, where: string): void {
+  if (Object.hasOwn(children, sibling)) return
+  const siblings = Object.keys(children)
+  const nearest = nearestName(sibling, siblings)
+  throw new ErrandError(
+    'NOT_FOUND',
+    `"${local}" in "${where}" depends on "${sibling}", which is not one of its siblings.${nearest ? ` Did you mean "${nearest}"?` : ''}`,
+    { name: local, after: sibling, nearest, siblings },
+  )
 }

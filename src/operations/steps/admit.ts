@@ -1,15 +1,18 @@
 // Admission: ready tasks start as runs of this instance, by priority and then age, as many as there are free slots. The slots are counted
 // in the transaction that fills them. An admission also renews the lease of the engine, unless something else does.
 
+import type { InstanceRecord } from '../../entities/instance.ts'
 import type { TaskRecord } from '../../entities/task.ts'
-import { type Op, type Step, step, type Tx } from '../../ledger/ledger.ts'
+import type { Trees } from '../../entities/task-trees.ts'
+import { all, type Op, type Reads, type ReadyFilter, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { unreadableFields } from '../../ledger/unreadable.ts'
 import { suspectFrom } from '../../machines/crashes.ts'
 import { snapshotFault } from '../../machines/task-snapshot.ts'
 import type { TaskEventName } from '../../machines/transition-table.ts'
-import { type AdmitRequest, loadHeads, type Room } from './admission-heads.ts'
+import { loadSharedLimits } from './limits.ts'
+import { runsAlone } from './recover.ts'
 import { failWhereItStands, settleAll } from './settle-family.ts'
-import { dueAfter } from './step-context.ts'
+import { dueAfter, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 import { wayToWorking } from './walk.ts'
 
@@ -114,4 +117,220 @@ function choose(heads: TaskRecord[], room: Room, request: AdmitRequest): TaskRec
     chosen.push(task)
   }
   return chosen
+}
+
+// What an admission reads: how many tasks may still be started, and the first ready tasks of each queue, as many as there is room for.
+
+interface AdmitRequest extends StepContext {
+  /** Slots of this engine in all. */
+  maxConcurrent: number
+  /** Executors that can run here, with their slots. */
+  executors: readonly AdmittedExecutor[]
+  /** All executors of this engine: the runs that it may time out. */
+  registered: readonly string[]
+  maxCrashes: number
+  /** Only tasks of these trees are started. Undefined: tasks of all trees. */
+  trees: Trees | undefined
+  /** Tasks that do not start in the commit that creates them, and perhaps this one does. */
+  beingCreated: ReadonlySet<string>
+  /**
+   * By executor: how many of its ready tasks are read while the room is counted, which saves a round trip to a server. If there is room for
+   * more, they are read after that.
+   */
+  readAtOnce: ReadonlyMap<string, number>
+  /** The row of this engine with a renewed lease: an engine that owns runs counts as alive. Undefined where it does for certain. */
+  instance: InstanceRecord | undefined
+}
+
+interface AdmittedExecutor {
+  name: string
+  limit: number
+  timeoutMs: number | undefined
+  /** Admits only its tasks that name a model. */
+  named: boolean
+}
+
+/** The number of lane heads, beyond those that are wanted, that are read at first: so many lanes may be full. */
+const spareLanes = 50
+/** The number of suspects that are read to find one that may start. */
+const maxSuspects = 10
+
+interface Loaded {
+  heads: TaskRecord[]
+  room: Room
+}
+
+/** What may still be started. It is counted inside the transaction, so that two engines never fill the same slot. */
+interface Room {
+  total: number
+  perExecutor: Map<string, number>
+  perLane: Map<string, number>
+  /** Whether one suspect may start: nothing runs here. */
+  suspects: number
+  /** Nothing runs here. */
+  isEmpty: boolean
+  /** The kinds of tasks that wait for room. */
+  kinds: { any: boolean; inLanes: boolean; suspects: boolean }
+  /** When the next timer of this engine is due, without the runs that begin now. */
+  nextDue: number | undefined
+  /** By executor: the first ready tasks in no lane, as far as they are known. */
+  first: Map<string, FirstReady>
+}
+
+interface FirstReady {
+  tasks: TaskRecord[]
+  /** There is no other one. */
+  areAll: boolean
+}
+
+/**
+ * Loads the first tasks of each executor and lane, as many as may be started, and the first suspects of crashes. No more rows are read,
+ * however many tasks wait.
+ */
+function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
+  const room = yield* loadRoom(tx, request)
+  const executors = room.kinds.any ? request.executors.filter(({ name }) => slotsOf(name, room) > 0) : []
+  if (room.isEmpty && room.kinds.suspects) {
+    // A task that died `maxCrashes` times beside others runs alone, as soon as nothing runs here: then the next death of its engine is
+    // attributed to it.
+    const found = yield* all(executors.map((each) => loadSuspects(tx, each, request.maxCrashes, room, request)))
+    const [solitary] = found.flat()
+    if (solitary !== undefined) return { heads: [solitary], room }
+  }
+  return { heads: (yield* all(executors.map((each) => loadHeadsOf(tx, each, room, request)))).flat(), room }
+}
+
+const slotsOf = (executor: string, { total, perExecutor }: Room): number =>
+  Math.min(total, perExecutor.get(executor) as number)
+
+function* loadHeadsOf(tx: Reads, executor: AdmittedExecutor, room: Room, request: AdmitRequest): Op<TaskRecord[]> {
+  const { name } = executor
+  const { maxCrashes } = request
+  const { kinds } = room
+  const slots = slotsOf(name, room)
+  const suspicious = suspectFrom(maxCrashes)
+  const first = room.first.get(name)
+  const [inNoLane, inLanes, suspects] = yield* all([
+    first !== undefined && (first.areAll || first.tasks.length >= slots)
+      ? known(first.tasks)
+      : tx.task.ready(name, '', slots, suspicious, filterOf(executor, request)),
+    kinds.inLanes ? loadLaneHeads(tx, executor, slots, room, request) : all([]),
+    kinds.suspects && room.suspects > 0 ? loadSuspects(tx, executor, suspicious, room, request) : all([]),
+  ])
+  return [...inNoLane, ...inLanes, ...suspects.filter(({ crashes }) => crashes < maxCrashes)]
+}
+
+// oxlint-disable-next-line require-yield
+function* known(tasks: TaskRecord[]): Op<TaskRecord[]> {
+  return tasks
+}
+
+function* loadFirst(tx: Reads, request: AdmitRequest): Op<Map<string, FirstReady>> {
+  const { executors, readAtOnce, trees, maxCrashes } = request
+  const asked = trees === undefined ? executors.filter(({ name }) => readAtOnce.has(name)) : []
+  const limitOf = ({ name }: AdmittedExecutor): number => readAtOnce.get(name) as number
+  const found = yield* all(
+    asked.map((each) => tx.task.ready(each.name, '', limitOf(each), suspectFrom(maxCrashes), filterOf(each, request))),
+  )
+  return new Map(
+    asked.map((each, at) => {
+      const tasks = found[at] as TaskRecord[]
+      return [each.name, { tasks, areAll: tasks.length < limitOf(each) }]
+    }),
+  )
+}
+
+function filterOf({ named }: AdmittedExecutor, { trees }: AdmitRequest): ReadyFilter {
+  return { named, trees }
+}
+
+/** Loads the first suspects of an executor whose lanes have a free slot. */
+function* loadSuspects(
+  tx: Reads,
+  executor: AdmittedExecutor,
+  crashes: number,
+  room: Room,
+  request: AdmitRequest,
+): Op<TaskRecord[]> {
+  const found: TaskRecord[] = []
+  for (const suspect of yield* tx.task.suspects(executor.name, maxSuspects, crashes, filterOf(executor, request))) {
+    if (suspect.lane === '' || (yield* freeSlotsInLane(tx, suspect.lane, room, request)) > 0) found.push(suspect)
+  }
+  return found
+}
+
+/** Loads lanes by their heads, and no more lanes with a free slot than there are slots: there may be thousands of lanes. */
+function* loadLaneHeads(
+  tx: Reads,
+  executor: AdmittedExecutor,
+  limit: number,
+  room: Room,
+  request: AdmitRequest,
+): Op<TaskRecord[]> {
+  const { name } = executor
+  const only = filterOf(executor, request)
+  const free: Array<{ lane: string; slots: number }> = []
+  const seen = new Set<string>()
+  // The first few are enough, unless they are full.
+  for (const maxLanes of [2 * room.total + spareLanes, undefined]) {
+    const lanes = yield* tx.task.lanes(name, maxLanes, only)
+    const unseen = lanes.filter((lane) => !seen.has(lane))
+    while (unseen.length > 0 && free.length < room.total) {
+      const next = unseen.splice(0, room.total - free.length)
+      const slots = yield* all(next.map((lane) => freeSlotsInLane(tx, lane, room, request)))
+      for (const [at, lane] of next.entries()) {
+        seen.add(lane)
+        if ((slots[at] as number) > 0) free.push({ lane, slots: Math.min(limit, slots[at] as number) })
+      }
+    }
+    if (free.length === room.total || lanes.length < (maxLanes ?? 0)) break
+  }
+  const suspicious = suspectFrom(request.maxCrashes)
+  return (yield* all(free.map(({ lane, slots }) => tx.task.ready(name, lane, slots, suspicious, only)))).flat()
+}
+
+function* freeSlotsInLane(tx: Reads, lane: string, room: Room, request: AdmitRequest): Op<number> {
+  const known = room.perLane.get(lane)
+  if (known !== undefined) return known
+  const [parent, open] = yield* all([tx.task.get(lane), tx.task.openInLane(lane)])
+  const slots = (parent?.policy.concurrency ?? request.maxConcurrent) - open
+  room.perLane.set(lane, slots)
+  return slots
+}
+
+function* loadRoom(tx: Reads, request: AdmitRequest): Op<Room> {
+  const { instanceId, maxConcurrent, executors, registered, maxCrashes } = request
+  const [own, shared, kinds, nextDue, first] = yield* all([
+    tx.run.countOpenOf(instanceId),
+    loadSharedLimits(tx),
+    tx.task.readyKinds(),
+    tx.task.nextDue({ instanceId, executors: registered }),
+    loadFirst(tx, request),
+  ])
+  const open = sumOf(own.perExecutor)
+  const isFull = own.crashes >= maxCrashes && (yield* runsAlone(tx, instanceId, maxCrashes))
+  const room: Room = {
+    total: isFull ? 0 : maxConcurrent - open,
+    perExecutor: new Map(executors.map(({ name, limit }) => [name, limit - (own.perExecutor.get(name) ?? 0)])),
+    perLane: new Map(),
+    suspects: own.crashes >= suspectFrom(maxCrashes) ? 0 : 1,
+    isEmpty: open === 0,
+    kinds,
+    nextDue,
+    first,
+  }
+  if (shared === undefined || !kinds.any) return room
+  const counted = yield* tx.run.countOpen()
+  if (shared.maxConcurrent !== null) room.total = Math.min(room.total, shared.maxConcurrent - sumOf(counted))
+  for (const [name, limit] of Object.entries(shared.limits)) {
+    const free = room.perExecutor.get(name)
+    if (free !== undefined) room.perExecutor.set(name, Math.min(free, limit - (counted.get(name) ?? 0)))
+  }
+  return room
+}
+
+function sumOf(counts: ReadonlyMap<string, number>): number {
+  let sum = 0
+  for (const count of counts.values()) sum += count
+  return sum
 }

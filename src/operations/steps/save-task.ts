@@ -1,10 +1,8 @@
 // Saves a task from outside by its state: creates it, or moves it along the edges of the table to the saved state. It uses the same steps
 // as all verbs, so that no save bypasses the machine.
-
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
-import type { TaskRecord } from '../../entities/task.ts'
-import { isSettled, noReason } from '../../entities/task.ts'
+import { isSettled, noReason, type TaskRecord } from '../../entities/task.ts'
 import { storedFrom } from '../../entities/task-fields.ts'
 import { type Op, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { touched } from '../../machines/changed-task.ts'
@@ -14,10 +12,9 @@ import { defaultSystemPrompt } from '../drafts/agent-draft.ts'
 import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import { answer } from './answer.ts'
 import { GivenAnswer } from './answer-schema.ts'
-import { cancel } from './cancel.ts'
 import { create } from './create.ts'
 import { eventOf, type StepContext } from './step-context.ts'
-import { complete, fail, start } from './task-lifecycle.ts'
+import { cancel, complete, fail, start } from './task-lifecycle.ts'
 import { update } from './update.ts'
 
 export interface SaveTaskRequest extends StepContext {

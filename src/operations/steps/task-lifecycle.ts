@@ -1,12 +1,13 @@
 // The verbs of a task: start, pause, resume, complete, fail. Each follows one edge of the table or is refused.
-
 import { ErrandError } from '../../core/errors.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
+import { isStuckGroup } from '../../machines/family.ts'
 import { type ClaimToken, requireOwner } from '../../machines/ownership.ts'
 import { isByHand } from '../../machines/readiness.ts'
 import { nextStatus, requireTransition, type TaskEventName } from '../../machines/transition-table.ts'
 import { amend } from './amend.ts'
+import { cancelBelow, settleAll } from './settle-family.ts'
 import { blocked, loadTask, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 import type { Edge } from './walk.ts'
@@ -134,4 +135,16 @@ function resumedAlready(task: TaskRecord): ErrandError {
     `Cannot resume ${task.id}: it has already been resumed and is queued. \`pause\` withdraws that.`,
     { taskId: task.id, from: 'paused', event: 'resume', allowed: ['pause', 'cancel'] },
   )
+}
+
+// Cancel: cancels the task and every live descendant, also below settled ones, in one transaction. Each of them has its own event.
+
+/** A group that failed because nothing in it could move stays FAILED; its open descendants are canceled. */
+export function cancel(id: string, reason: string | null, ctx: StepContext): Step<void> {
+  return step('cancel', function* (tx) {
+    const task = yield* loadTask(tx, id)
+    const below = isStuckGroup(task) ? yield* cancelBelow(tx, task, reason, ctx) : []
+    if (below.length > 0) yield* settleAll(tx, below, ctx)
+    else yield* transition(tx, task, 'cancel', ctx, { set: { statusReason: reason } })
+  })
 }

@@ -1,10 +1,8 @@
 // Update: new values for the definition of a task, and, with `status`, the one edge that leads to it; all or nothing.
-
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
 import type { TaskPatch } from '../../entities/options.ts'
-import type { TaskRecord } from '../../entities/task.ts'
-import { isTerminal, noReason } from '../../entities/task.ts'
+import { isTerminal, noReason, type TaskRecord } from '../../entities/task.ts'
 import { policyFields, workFields } from '../../entities/task-fields.ts'
 import { type Op, type Reads, type Step, step } from '../../ledger/ledger.ts'
 import { renewed, touched } from '../../machines/changed-task.ts'
@@ -14,14 +12,13 @@ import { cycleError } from '../../machines/task-graph.ts'
 import { awaitsChildren, eventBetween, refuseTransition, type TaskEventName } from '../../machines/transition-table.ts'
 import { refuseIdlePolicy } from '../drafts/idle-options.ts'
 import { answer } from './answer.ts'
-import { cancel } from './cancel.ts'
 import { notClaimable } from './claim.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './dependencies.ts'
 import { retry } from './retry.ts'
 import { guardChange } from './right-to-answer.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'
 import { eventOf, loadTask, type StepContext } from './step-context.ts'
-import { complete, fail, loadFree, pause, resume, saveWhole, start } from './task-lifecycle.ts'
+import { cancel, complete, fail, loadFree, pause, resume, saveWhole, start } from './task-lifecycle.ts'
 import { transition } from './transition.ts'
 
 /** The caller of an update from outside. */

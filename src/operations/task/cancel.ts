@@ -1,6 +1,6 @@
 // task:cancel: cancels a task and all tasks below it, with a reason.
 import { spokenText } from '../../core/parse.ts'
-import { cancel } from '../steps/cancel.ts'
+import { cancel } from '../steps/task-lifecycle.ts'
 import { taskChange } from './define-change.ts'
 
 export const taskCancel = taskChange({

@@ -4,8 +4,8 @@
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import type { Answer } from '../web/answer.ts'
-import { OpenLimit } from '../web/open-limit.ts'
 import { Refusal } from '../web/problem.ts'
+import { OpenLimit } from '../web/rate-limit.ts'
 import type { ServedRequest } from '../web/served-request.ts'
 import type { StreamShape } from './stream-shapes.ts'
 

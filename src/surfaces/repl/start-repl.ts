@@ -1,4 +1,7 @@
 // The REPL at a terminal: `node:repl` with commands and messages, TAB completion, and changes of tasks above the line being typed.
+
+import { Console } from 'node:console'
+import { writeSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { AsyncCompleter } from 'node:readline'
@@ -6,17 +9,21 @@ import type { REPLServer } from 'node:repl'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../../core/clock.ts'
+import { ErrandError } from '../../core/errors.ts'
 import { parse } from '../../core/parse.ts'
+import { messageOf } from '../../core/stored-error.ts'
 import type { Engine } from '../../engine/engine-api.ts'
-import { announce } from './announcer.ts'
-import { completerFor } from './complete-line.ts'
-import { directConsole } from './direct-console.ts'
+import type { TaskEvent } from '../../entities/event.ts'
+import { failureText, statusAfter, textOf } from '../terminal/event-fields.ts'
+import { taskNumbers } from '../terminal/task-labels.ts'
+import { cleanLine, firstLine, fitWidth } from '../terminal/terminal-text.ts'
 import { errorText, isInterrupt } from './error-text.ts'
 import type { Evaluator, Outcome } from './evaluator.ts'
 import { noticed } from './named-values.ts'
 import { Printer, type PrinterOutput, type TypedLine } from './printer.ts'
 import { runScript } from './run-script.ts'
 import { Session } from './session.ts'
+import { taskRefs } from './task-refs.ts'
 import { replVerbs } from './verbs.ts'
 
 export interface ReplOptions {
@@ -170,4 +177,121 @@ function answer(server: REPLServer, session: Session, outcome: Outcome, callback
 async function keepHistory({ server }: Evaluator, file: string): Promise<void> {
   if (file === '') return
   await new Promise<void>((resolve) => server.setupHistory(file, () => resolve()))
+}
+
+// Prints changes of tasks while the user is at the prompt, one line each. By default only changes of the tasks of this session, and the
+// questions of all tasks.
+
+const announcedTypes = [
+  'task.created',
+  'task.started',
+  'task.paused',
+  'task.resumed',
+  'task.waiting',
+  'task.completed',
+  'task.failed',
+  'task.retried',
+  'task.canceled',
+  'question.asked',
+] as const satisfies ReadonlyArray<TaskEvent['type']>
+
+/** Prints the events after a position of the feed, until the signal aborts or the engine closes. */
+async function announce(session: Session, after: number, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const event of session.stream<TaskEvent>('event:feed', { after, types: announcedTypes }, signal)) {
+      if (isAnnounced(session, event)) session.printer.notice(await announcement(session, event))
+    }
+  } catch (error) {
+    if (signal.aborted || (ErrandError.isInstance(error) && error.code === 'ENGINE_CLOSED')) return
+    session.printer.notice(`Changes of tasks are no longer shown: ${messageOf(error)}`)
+  }
+}
+
+function isAnnounced(session: Session, event: TaskEvent): boolean {
+  if (session.loudness === 'quiet' || session.followed === event.taskId) return false
+  if (event.type === 'question.asked') return true
+  if (session.loudness === 'own' && !session.owns(event.taskId)) return false
+  return session.isChange(event.taskId, statusAfter(event))
+}
+
+async function announcement({ engine }: Session, event: TaskEvent): Promise<string> {
+  const numberOf = await taskNumbers(engine, [event.taskId])
+  const label = `${numberOf(event.taskId)} ${fitWidth(cleanLine(textOf(event, 'name')), 60)}`
+  if (event.type === 'question.asked') return `${label} asks: ${firstLine(textOf(event, 'question'))}`
+  return `${label} ${event.type === 'task.failed' ? failureText(event) : event.type.replace('task.', '')}`
+}
+
+// TAB completion: tasks after `@`, commands after `/`, the arguments of a command after it, and JavaScript elsewhere.
+
+type Completion = [candidates: string[], completed: string]
+
+/** Returns undefined for JavaScript. */
+async function completeLine(session: Session, line: string): Promise<Completion | undefined> {
+  if (line.startsWith('@')) return await completeRef(session, line)
+  const [, mark, verb, gap, typed = ''] = /^([/.])([a-z-]*)(\s*)([\s\S]*)$/.exec(line) ?? []
+  if (mark === undefined || verb === undefined || (mark === '.' && gap === '')) return undefined
+  if (gap === '' && typed === '')
+    return fitting(
+      Object.keys(replVerbs).map((name) => `/${name}`),
+      line,
+      ' ',
+    )
+  const complete = Object.hasOwn(replVerbs, verb) ? replVerbs[verb]?.complete : undefined
+  if (complete === undefined) return gap === '' ? undefined : [[], line]
+  return fitting(await complete(session, typed), /\S*$/.exec(typed)?.[0] ?? '')
+}
+
+async function completeRef(session: Session, line: string): Promise<Completion> {
+  const typed = line.slice(1)
+  if (/\s/.test(typed)) return [[], line]
+  return fitting(
+    (await taskRefs(session, typed)).map((ref) => `@${ref}`),
+    line,
+    ' ',
+  )
+}
+
+/** `end` is appended to a single candidate. */
+function fitting(candidates: readonly string[], typed: string, end = ''): Completion {
+  const fit = candidates.filter((candidate) => candidate.startsWith(typed)).sort()
+  return [fit.length === 1 ? [`${fit[0]}${end}`] : fit, typed]
+}
+
+/** Wraps the completer of `node:repl`. */
+function completerFor(session: Session, native: AsyncCompleter): AsyncCompleter {
+  return (line, callback) => {
+    void completeLine(session, line).then(
+      (completion) => (completion === undefined ? native(line, callback) : callback(null, completion)),
+      // Offers nothing if the ledger cannot be read; the command itself will report the error.
+      () => callback(null, [[], line]),
+    )
+  }
+}
+
+// The `console` for lines at a terminal. Ctrl-C can interrupt a loop in the middle of a write to a stream, and the stream would then
+// wait for the write forever and print nothing more. This console writes to the file descriptor directly.
+
+/** Returns no console if the output is not a terminal of the process; lines then use the console of `node:repl`. */
+function directConsole(output: NodeJS.WritableStream & { fd?: unknown; isTTY?: unknown }): {
+  console?: Console
+} {
+  const { fd } = output
+  if (typeof fd !== 'number' || output.isTTY !== true) return {}
+  const stdout = Object.create(output, { write: { value: (text: string) => writeAll(fd, text) } }) as typeof output
+  return { console: new Console({ stdout, ignoreErrors: false }) }
+}
+
+function writeAll(fd: number, text: string): void {
+  let left = Buffer.from(text)
+  while (left.length > 0) left = left.subarray(writeSome(fd, left))
+}
+
+/** Returns 0 if the terminal is busy, so that the caller repeats the write. */
+function writeSome(fd: number, bytes: Buffer): number {
+  try {
+    return writeSync(fd, bytes)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0
+    throw error
+  }
 }

@@ -10,7 +10,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { runModelStep, streamModelStep } from '../../../src/agents/models/model-step.ts'
 import { namedModel } from '../../../src/agents/models/named-model.ts'
 import type { ErrandError } from '../../../src/core/errors.ts'
-import { chooseModel } from '../../../src/surfaces/cli/model-choice.ts'
+import { chooseModel } from '../../../src/surfaces/cli/model-source.ts'
 import { failureOf, hello, never } from './chunks.ts'
 import { startFakeOpenAi } from './fake-openai-server.ts'
 

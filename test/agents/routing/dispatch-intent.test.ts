@@ -1,6 +1,6 @@
 // The engine executes an intent and reports the effect or the refusal.
 import { describe, expect, it } from 'vitest'
-import { canDispatch, dispatchIntent } from '../../../src/agents/routing/dispatch-intent.ts'
+import { canDispatch, dispatchIntent } from '../../../src/agents/routing/handle.ts'
 import type { HandlerEngine } from '../../../src/agents/routing/handler-engine.ts'
 import type { Intent } from '../../../src/agents/routing/intent.ts'
 import { ErrandError } from '../../../src/core/errors.ts'

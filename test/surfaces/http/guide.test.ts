@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { httpOptionsSchema } from '../../../src/surfaces/http/http-options.ts'
 import { routes } from '../../../src/surfaces/http/routes.ts'
-import { statusOfCode } from '../../../src/surfaces/web/status-codes.ts'
+import { statusOfCode } from '../../../src/surfaces/web/problem.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../../docs/http.md'), 'utf8')
 

@@ -7,14 +7,21 @@ import type { Engine, EngineOptions } from '../../../engine/engine-api.ts'
 import type { Task } from '../../../entities/task.ts'
 import { openLedger } from '../../../ledger/open-ledger.ts'
 import { type Decision, decide, leftovers } from '../../../plans/decide-round.ts'
-import { chooseRound, readRound } from '../../../plans/find-round.ts'
-import { type FollowOptions, followRound, RoundFeed } from '../../../plans/follow-round.ts'
+import { type FollowOptions, followRound, RoundFeed, roundOutcome } from '../../../plans/follow-round.ts'
 import { openSubtasks } from '../../../plans/idle.ts'
 import { lastOf } from '../../../plans/plan.ts'
 import { preparePlan } from '../../../plans/prepare-round.ts'
-import { type KnownRound, knownRound, openWork, tasksOf } from '../../../plans/round.ts'
-import { isOfRound, planKey, treesOf } from '../../../plans/round-key.ts'
-import { roundOutcome } from '../../../plans/round-outcome.ts'
+import {
+  chooseRound,
+  isOfRound,
+  type KnownRound,
+  knownRound,
+  openWork,
+  planKey,
+  readRound,
+  tasksOf,
+  treesOf,
+} from '../../../plans/round.ts'
 import { hasQuestion, promptAt } from '../../terminal/answer-prompt.ts'
 import { cliCaller } from '../../terminal/caller.ts'
 import { exitCodes } from '../../terminal/exit-code.ts'
