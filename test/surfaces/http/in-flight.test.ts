@@ -61,7 +61,9 @@ async function openServer() {
       onError: (error) => errors.push(error),
     },
   )
-  const server = await listen({ listener: () => toNodeListener(http.fetch, () => {}), limits: { closeGraceMs: 0 } })
+  // On a busy machine a request may take long to arrive.
+  const limits = { closeGraceMs: 0, headersTimeoutMs: 600_000, requestTimeoutMs: 600_000 }
+  const server = await listen({ listener: () => toNodeListener(http.fetch, () => {}), limits })
   onTestFinished(() => server.close())
 
   /** Sends a request. Its answer is not read before `read` is called. */
