@@ -1,5 +1,6 @@
 // Checks the source against the rules of the house (test/house/rules.ts), and each rule against planted violations, which it must find.
 
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
@@ -454,6 +455,19 @@ const titlesHaveOneForm: Rule = (files) =>
       .map((text) => `${path}: "${text}" has its ids in brackets; put them at the beginning`),
   ])
 
+const conformanceId = /\b(?:S\d|X|Q|V|C)-\d{2,3}\b/g
+
+/** The ids in titles, against those that test/conformance.md lists. */
+function conformanceGaps(files: Parameters<Rule>[0], listed: string): string[] {
+  const titles = files.flatMap(({ literals }) => literals.filter((text) => /^(?:S\d|X|Q|V|C)-\d{2,3}\b/.test(text)))
+  const tested = new Set(titles.flatMap((title) => title.match(conformanceId) ?? []))
+  const lines = new Set(Array.from(listed.matchAll(/^- \*\*([A-Z]\d?-\d+)\*\* \S/gm), ([, id]) => id as string))
+  return [
+    ...[...tested].filter((id) => !lines.has(id)).map((id) => `${id} has no line`),
+    ...[...lines].filter((id) => !tested.has(id)).map((id) => `${id} has no test`),
+  ].sort()
+}
+
 describe('the rules of the house', () => {
   it('the house test finds files to check', () => {
     expect(source.length).toBeGreaterThan(0)
@@ -477,6 +491,17 @@ describe('the rules of the house', () => {
 
   it('test titles use `it` and begin with their conformance ids', () => {
     expect(titlesHaveOneForm(readFolder(root, 'test', '.ts'))).toEqual([])
+  })
+
+  it('test/conformance.md has a line for each id in the title of a test, and a test for each line', () => {
+    const files = readFolder(root, 'test', '.test.ts').filter(({ path }) => path !== 'test/house.test.ts')
+    const listed = readFileSync(join(root, 'test/conformance.md'), 'utf8')
+    expect(conformanceGaps(files, listed)).toEqual([])
+    const planted = parse('test/bus/bus.test.ts', "it('S3-999 a caller pauses a task', () => {})")
+    expect(conformanceGaps([planted], '- **S3-998** a task is paused\n')).toEqual([
+      'S3-998 has no test',
+      'S3-999 has no line',
+    ])
   })
 
   it('the page cuts texts at whole characters', () => {
