@@ -202,7 +202,6 @@ function isReady({ blockedBy, held, notBefore }: TaskDraft): boolean {
   return blockedBy.length === 0 && !held && notBefore === null
 }
 
-// oxlint-disable-next-line require-yield
 function* leftToLater(): Op<Admitted> {
   return { started: [], nextDue: null }
 }

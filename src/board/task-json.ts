@@ -34,7 +34,7 @@ export function plainTask(task: BoardTask): Record<string, unknown> {
 }
 
 /** The same with the engine's keys, so that no view loses what another shows. */
-export function fullTask(task: BoardTask): Record<string, unknown> {
+function fullTask(task: BoardTask): Record<string, unknown> {
   const { canonicalStatus, statusReason, taskId } = task
   return { ...plainTask(task), canonicalStatus, statusReason, taskId }
 }

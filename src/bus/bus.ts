@@ -1,5 +1,6 @@
 // The bus: the registry through which all surfaces call the engine. It finds an ability, checks the caller and the input, runs the
 // handler, checks the output, and logs the call.
+/* oxlint-disable max-lines -- The interface of the bus with its documentation, and the one class behind it. */
 import { z } from 'zod'
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'

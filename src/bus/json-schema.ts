@@ -103,7 +103,7 @@ export function hasField(schema: JsonSchema, field: string): boolean {
 }
 
 /** True for an object from a literal or from JSON. */
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
+function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null

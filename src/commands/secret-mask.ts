@@ -8,7 +8,7 @@ export interface Secret {
 }
 
 /** Shorter values are not masked: replacing them everywhere would make output unreadable. */
-export const minMaskedLength = 4
+const minMaskedLength = 4
 
 /** Replaces the secrets in one stream. */
 export interface SecretMask {

@@ -3,7 +3,7 @@
 import { ErrandError } from './errors.ts'
 
 /** The N-API version that the SQLite driver is built for. */
-export const requiredNapi = 10
+const requiredNapi = 10
 
 /**
  * Refuses a version of Node on which the SQLite driver would crash.

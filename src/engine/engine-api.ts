@@ -1,4 +1,5 @@
 // The public shape of the engine: every method, its options, and the types that flow from an executor to a result.
+/* oxlint-disable max-lines -- One interface, the engine, with its documentation. */
 
 import type { InspectionObserver, InspectOptions } from '../actors/inspection-event.ts'
 import type { EmbeddingModelLike } from '../agents/models/embedding-model.ts'

@@ -43,6 +43,7 @@ import { allWings, type Wings } from './wings.ts'
  * the run bus, those of the vocabulary under ids of their own; the run bus has the models and the vocabulary's abilities. Both buses check
  * callers with the same guard.
  */
+// oxlint-disable-next-line max-lines-per-function -- The composition root: it connects the parts in their order.
 export async function openEngine<const E extends ExecutorMap = DeclaredExecutors>(
   options: EngineOptions<E>,
   runs?: RunBus,

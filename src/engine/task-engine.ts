@@ -1,5 +1,6 @@
 // The engine's methods: each parses its arguments, runs a step or a read, and returns views. The rules of the engine are not
 // implemented here.
+/* oxlint-disable max-lines -- The facade of the engine, a line or two for each method. */
 
 import { followEvents } from '../actors/event-stream.ts'
 import type { Lifecycle } from '../actors/lifecycle.ts'

@@ -1,5 +1,6 @@
 // The fields with which tasks are created and changed, each defined once: schema with bounds, meaning, default, storage, and the inputs
 // that take it. Types, inputs of abilities, plans, flags and the tables of the documents derive from these definitions.
+/* oxlint-disable max-lines -- One table: every field of a task, once. */
 import { z } from 'zod'
 import { durationSchema, millisecondsSchema } from '../core/duration-schema.ts'
 import { once } from '../core/once.ts'

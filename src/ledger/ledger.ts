@@ -1,5 +1,6 @@
 // The port: the engine's only access to storage. An implementation decides where the rows are; only `ledger/` contains SQL. A step judges
 // rows that it reads inside its own transaction, and steps that arrive together share one commit.
+/* oxlint-disable max-lines -- One interface, the port that both dialects implement, with its documentation. */
 import type { Reader } from '../bus/read-principal.ts'
 import type { BoardEntry, BoardFields, BoardRecord, MailRecord, MirroredText } from '../entities/board.ts'
 import type { CallKind, CallRecord } from '../entities/call.ts'

@@ -60,6 +60,7 @@ function partOf<P extends object>(own: P, instead: object = {}): P {
   })
 }
 
+// oxlint-disable-next-line max-lines-per-function -- One list of all verbs of the ledger, complete by its type.
 function redactingTx(given: Tx, redaction: Redaction): Tx {
   const tx = new Proxy(given, { get: (target, part) => partOf(Reflect.get(target, part) as object) })
   /** Redacts the content of a record in place: all fields, or those that a verb writes. */

@@ -161,7 +161,7 @@ function* inheritSources(tx: Tx, d: Deliberation, fact: FactRecord, losers: read
  * Updates the summary of an agent's facts: their number and those with the highest confidence. There is one per agent and branch,
  * rewritten only if its text changes. Returns its text, or null for an agent without facts.
  */
-export function* refreshSummary(
+function* refreshSummary(
   tx: Tx,
   d: Deliberation,
   run: ConsolidationRun,

@@ -59,7 +59,6 @@ export const overlooksCalls = (inner: Ledger): Ledger =>
     step: <R>(step: Step<R>) => inner.step(step.name === 'close runs of a lost engine' ? overlookingCalls(step) : step),
   })
 
-// oxlint-disable-next-line require-yield
 function* noCalls(): Op<never[]> {
   return []
 }

@@ -28,7 +28,6 @@ export function observingLate(inner: Ledger): Ledger {
 }
 
 function keep(late: Observation[]) {
-  // oxlint-disable-next-line require-yield
   return function* (observation: Observation): Op<boolean> {
     late.push(observation)
     return true

@@ -11,7 +11,6 @@ it('tasks are stuck, and groups fail and are reopened, exactly as their families
 it('the harness detects a row that is not updated when it is free again', async () => {
   const found = await check(200, (tx) => ({
     ...tx,
-    // oxlint-disable-next-line require-yield
     task: { ...tx.task, setStuck: (id, by) => (by === null ? (function* () {})() : tx.task.setStuck(id, by)) },
   }))
   expect(String(found.errorInstance)).toMatch(/is stuck behind|outlives|nothing in it can move|can move/)

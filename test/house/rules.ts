@@ -2,7 +2,6 @@
 
 import { libraryEntries } from '../../scripts/entries.ts'
 import { feedHasOneFollower, readingLoopsGiveWay } from './following.ts'
-import { functionsLongerThan } from './functions.ts'
 import { nestedRepetition } from './repetition.ts'
 import { packageOf, type SourceFile, targetOf } from './source.ts'
 import { cutsOfTexts } from './text-cuts.ts'
@@ -101,23 +100,6 @@ function targetsOf(file: SourceFile): string[] {
   return file.imports.map((specifier) => targetOf(file, specifier)).filter((target) => target !== undefined)
 }
 
-const noImportCycles: Rule = (files) => {
-  const targets = new Map(files.map((file) => [file.path, targetsOf(file)]))
-  const done = new Set<string>()
-  const cycles: string[] = []
-
-  const visit = (path: string, trail: string[]): void => {
-    const seenAt = trail.indexOf(path)
-    if (seenAt >= 0) cycles.push([...trail.slice(seenAt), path].join(' -> '))
-    if (seenAt >= 0 || done.has(path)) return
-    for (const target of targets.get(path) ?? []) visit(target, [...trail, path])
-    done.add(path)
-  }
-
-  for (const file of files) visit(file.path, [])
-  return cycles
-}
-
 const insideTheEngine = /^src\/(?:operations\/(?:steps|drafts)|ledger|actors|memory|board)\//
 
 /** Code that finds and opens a ledger for `createEngine`, that handles whole ledgers, that is also exported to programs, or that is pure. */
@@ -161,20 +143,6 @@ function typeImportsOf(file: SourceFile): string[] {
 }
 
 // --- Imports of packages --------------------------------------------------------------------------------------
-
-const homes: Record<string, string[]> = {
-  kysely: ['src/ledger/'],
-  xstate: ['src/machines/', 'src/actors/', 'src/surfaces/inspector/'],
-  '@xstate/store': ['src/actors/'],
-}
-
-const packagesAreImportedAtHome: Rule = (files) =>
-  files.flatMap((file) =>
-    file.imports
-      .map(packageOf)
-      .filter((name) => homes[name] !== undefined && !homes[name].some((home) => file.path.startsWith(home)))
-      .map((name) => `${file.path} imports ${name}, which only ${homes[name]?.join(', ')} may`),
-  )
 
 const driverHome = 'src/ledger/sqlite/'
 
@@ -416,27 +384,6 @@ function importsName(file: SourceFile, name: string, from: string): boolean {
 
 // --- Size, names and words -------------------------------------------------------------------------------------------
 
-const maxFileLines = 400
-const maxFunctionLines = 70
-
-/** Longer than the limit, each for a reason. */
-export const longFiles: Record<string, string> = {
-  'src/board/mirror/folder-sync.ts': 'One pass over shared state: its parts would need all of its fields.',
-  'src/bus/bus.ts': 'The interface of the bus with its documentation, and the one class behind it.',
-  'src/engine/engine-api.ts': 'One interface, the engine, with its documentation.',
-  'src/entities/task-fields.ts': 'One table: every field of a task, once.',
-  'src/ledger/ledger.ts': 'One interface, the port that both dialects implement, with its documentation.',
-  'src/engine/task-engine.ts': 'The facade of that interface, a line or two for each method.',
-}
-
-/** By file and function; longer than the limit, each for a reason. */
-export const longFunctions: Record<string, string> = {
-  'src/core/redact.ts redactionBy': 'Functions around one hook, each short.',
-  'src/engine/engine.ts openEngine': 'The composition root: it connects the parts in their order.',
-  'src/ledger/sqlite/instance-lock.ts locksBeside': 'Functions around one set of locks, each short.',
-  'src/ledger/redacting-ledger.ts redactingTx': 'One list of all verbs of the ledger, complete by its type.',
-}
-
 /** A call has at most some 120,000 arguments: these spread lists that are short by a limit. */
 export const shortSpreads: Record<string, string> = {
   'src/actors/task-stream.ts': 'The pieces of live output that are kept (`maxLive`).',
@@ -465,42 +412,13 @@ const listsAreNotArguments: Rule = (files) =>
       ),
     )
 
-const linesOf = (file: SourceFile) => file.text.trimEnd().split('\n').length
-
-const filesAreShort: Rule = (files) =>
-  files
-    .filter((file) => longFiles[file.path] === undefined)
-    .filter((file) => linesOf(file) > maxFileLines)
-    .map((file) => `${file.path} has ${linesOf(file)} lines; ${maxFileLines} is the limit without a reason`)
-
-const functionsAreShort: Rule = (files) =>
-  files.flatMap((file) =>
-    functionsLongerThan(maxFunctionLines, file.code)
-      .filter(({ name }) => longFunctions[`${file.path} ${name}`] === undefined)
-      .map(({ name, lines }) => {
-        return `${file.path}: ${name || 'a function'} has ${lines} lines; ${maxFunctionLines} is the limit without a reason`
-      }),
-  )
-
 /** Reasons that are no longer needed. */
 export const idleReasons: Rule = (files) => {
   const byPath = new Map(files.map((file) => [file.path, file]))
-  const isLong = (path: string) => linesOf(byPath.get(path) ?? { ...noFile, path }) > maxFileLines
-  const hasLong = (path: string, name: string) =>
-    functionsLongerThan(maxFunctionLines, byPath.get(path)?.code ?? '').some((each) => each.name === name)
-  return [
-    ...Object.keys(longFiles).filter((path) => !isLong(path)),
-    ...Object.keys(longFunctions).filter((key) => !hasLong(...(key.split(' ') as [string, string]))),
-  ]
-    .map((each) => `${each} is on a list of long ones and is not long`)
-    .concat(
-      Object.keys(shortSpreads)
-        .filter((path) => (byPath.get(path)?.code ?? '').match(spreads) === null)
-        .map((path) => `${path} is on the list of short spreads and has none`),
-    )
+  return Object.keys(shortSpreads)
+    .filter((path) => (byPath.get(path)?.code ?? '').match(spreads) === null)
+    .map((path) => `${path} is on the list of short spreads and has none`)
 }
-
-const noFile: SourceFile = { path: '', text: '', code: '', literals: [], patterns: [], imports: [] }
 
 interface WordBan {
   word: RegExp
@@ -582,11 +500,6 @@ const namesOfTexts: Rule = (files) =>
     .filter((file) => file.path.endsWith('-words.ts'))
     .map((file) => `${file.path}: name the kind of words: labels, a mapping, tokens, a text`)
 
-export const namesAreKebabCase: Rule = (files) =>
-  files
-    .filter((file) => !file.path.split('/').every((part) => /^[a-z0-9]+(?:[-.][a-z0-9]+)*$/.test(part)))
-    .map((file) => `${file.path} is not in kebab-case`)
-
 const emptyNames = /^(?:utils?|common|helpers?|misc|managers?|types)$/
 
 export const namesHaveMeaning: Rule = (files) =>
@@ -650,10 +563,8 @@ export const rules = {
   'imports point down, and folders of one level never import each other': importsPointDown,
   'src itself has one file': rootIsShort,
   'no surface imports another': surfacesImportNoOther,
-  'there are no import cycles': noImportCycles,
   'surfaces reach tasks through operations only': surfacesUseOperations,
   'a verb of the command line is in the file of its name': verbsAreInTheirFiles,
-  'kysely, xstate and its store are imported only where they belong': packagesAreImportedAtHome,
   'better-sqlite3 is imported by one file below ledger/sqlite': oneFileImportsTheDriver,
   'ledger files are opened by SQLite only, except to create them': sqliteOpensLedgerFiles,
   'time, timers and randomness come from the clock and the ids': timeAndRandomnessAreInjected,
@@ -663,11 +574,8 @@ export const rules = {
   'every status change of a task goes through transition': edgesAreWalkedByTransition,
   'the feed is followed by its follower only': feedHasOneFollower,
   'a loop that reads gives way to other work': readingLoopsGiveWay,
-  'no file has more than 400 lines without a reason': filesAreShort,
-  'no function has more than 70 lines without a reason': functionsAreShort,
   'identifiers, comments and messages use plain words': wordsArePlain,
   'no file name ends in words': namesOfTexts,
-  'file and folder names are in kebab-case': namesAreKebabCase,
   'no file or folder has a meaningless name': namesHaveMeaning,
   'canceled is spelled with one l': canceledHasOneL,
   'comments cite no ids of requirements': commentsCiteNoIds,

@@ -27,7 +27,7 @@ export interface ModelStepOptions {
   idleTimeoutMs?: number
 }
 
-export const defaultIdleTimeoutMs = 300_000
+const defaultIdleTimeoutMs = 300_000
 
 /**
  * Runs one step and yields its pieces as they come; the last chunk is `{ finish }`. Does not retry. Leaving the loop

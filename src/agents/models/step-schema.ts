@@ -16,7 +16,7 @@ export const toolCallSchema = once(() =>
 const providerMetadata = once(() => z.record(z.string(), z.unknown()).optional())
 
 /** A part of an answer (`ModelPart`). `call` is the index of a call in `tool_calls` of its message, or in `toolCalls` of its answer. */
-export const modelPartSchema = once(() =>
+const modelPartSchema = once(() =>
   z.union([
     z.strictObject({
       type: z.enum(['text', 'reasoning']),
@@ -92,7 +92,7 @@ export const modelSettingsSchema = once(() =>
   }),
 )
 
-export const responseFormatSchema = once(() =>
+const responseFormatSchema = once(() =>
   z.strictObject({
     type: z.literal('json'),
     /** JSON Schema of the answer. */
@@ -205,7 +205,7 @@ const foreignCallSchema = once(() =>
 )
 
 /** A chunk of any `model:llm`: several fields may come at once, and any may be null. */
-export const foreignChunkSchema = once(() =>
+const foreignChunkSchema = once(() =>
   z.looseObject({
     content: z.string().nullish(),
     toolCalls: z.array(foreignCallSchema()).nullish(),

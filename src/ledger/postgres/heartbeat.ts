@@ -27,7 +27,7 @@ const maxRetryMs = 1_000
 
 /** When the next heartbeat is due after one that succeeded. */
 export const beatEveryMs = (leaseMs: number): number => leaseMs / 3
-export const answerWithinMs = (leaseMs: number): number => Math.min(maxAnswerMs, Math.max(minAnswerMs, leaseMs / 3))
+const answerWithinMs = (leaseMs: number): number => Math.min(maxAnswerMs, Math.max(minAnswerMs, leaseMs / 3))
 export const retryAfterMs = (leaseMs: number): number => Math.min(maxRetryMs, leaseMs / 10)
 
 // A row that had ended is open again, and one that was forgotten is written anew, as by `instance.renew`.

@@ -48,6 +48,7 @@ function locksInMemory(): InstanceLocks {
   }
 }
 
+// oxlint-disable-next-line max-lines-per-function -- Functions around one set of locks, each short.
 function locksBeside(ledgerPath: string): InstanceLocks {
   const held = new Map<string, Connection>()
   const folder = `${ledgerPath}-locks`

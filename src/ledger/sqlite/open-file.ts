@@ -24,7 +24,7 @@ import { claim, noteLog, storeTrustId } from './trust-id.ts'
 /** Waiting for a lock blocks the event loop, so it is short; longer waits are repeated asynchronously. */
 export const busyTimeoutMs = 50
 /** Files below this size are checked for damage before anything else, larger ones in a worker beside the first steps. */
-export const checkedAtOnceBytes = 32 * 1024 * 1024
+const checkedAtOnceBytes = 32 * 1024 * 1024
 /** Older versions can corrupt a WAL when it is reset (3.7.0 to 3.51.2). */
 const oldestSqlite = [3, 51, 3] as const
 const openPatienceMs = 15_000

@@ -83,7 +83,7 @@ function partsOf(connection: Connection): Parts {
 }
 
 /** Whether it is a table that full-text search creates for itself, by SQLite's names. */
-export const isOwnTable = (name: string): boolean => /^fact_text_[a-z]+$/.test(name)
+const isOwnTable = (name: string): boolean => /^fact_text_[a-z]+$/.test(name)
 
 /** SQLite quotes names again when it alters a table, and versions differ in that. */
 function plain(sql: string | null): string {

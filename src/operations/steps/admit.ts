@@ -220,7 +220,6 @@ function* loadHeadsOf(tx: Reads, executor: AdmittedExecutor, room: Room, request
   return [...inNoLane, ...inLanes, ...suspects.filter(({ crashes }) => crashes < maxCrashes)]
 }
 
-// oxlint-disable-next-line require-yield
 function* known(tasks: TaskRecord[]): Op<TaskRecord[]> {
   return tasks
 }

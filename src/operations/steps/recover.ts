@@ -106,7 +106,7 @@ export function closeRunsOf(lost: LostEngine, kept: ReadonlySet<string>, ctx: St
 }
 
 /** Whether an outcome or a message of this run is in the ledger. A call that has only begun is not progress. */
-export function* hasProgressed(tx: Reads, run: RunRecord): Op<boolean> {
+function* hasProgressed(tx: Reads, run: RunRecord): Op<boolean> {
   const isOfRun = (each: { run: number | null }): boolean => each.run === run.number
   const entries = yield* tx.call.list(run.taskId)
   if (entries.some((entry) => isOfRun(entry) && (entry.status === 'completed' || entry.status === 'failed')))

@@ -80,7 +80,7 @@ function describe(io: CommandIo, report: MirrorReport): void {
 }
 
 /** Reports on stderr what the files contain and the board does not. */
-export function noteRejected(io: CommandIo, report: MirrorReport): void {
+function noteRejected(io: CommandIo, report: MirrorReport): void {
   for (const refused of report.refused) note(io, fileText('refused', refused))
   for (const skipped of report.skipped) note(io, fileText('skipped', skipped))
   for (const { file, key, why } of report.unheld) note(io, cleanLine(`kept for export ${file} (${key}): ${why}`))

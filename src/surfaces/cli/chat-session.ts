@@ -120,7 +120,7 @@ export class ChatSession {
 }
 
 /** Lines that report what was done. */
-export function handledText({ did, task, tasks = [], reason }: Handled): string[] {
+function handledText({ did, task, tasks = [], reason }: Handled): string[] {
   const label = task === null ? '' : taskLabel(task)
   const because = reason === undefined ? '' : `: ${cleanLine(reason)}`
   switch (did) {

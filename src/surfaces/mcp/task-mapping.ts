@@ -129,7 +129,7 @@ const plainTypes: readonly unknown[] = ['string', 'number', 'integer', 'boolean'
 const fieldKeys = ['type', 'title', 'description', 'enum', 'minimum', 'maximum', 'minLength', 'maxLength', 'default']
 const answerField = 'answer'
 
-export function toElicitation({ question, schema }: Question): Schema {
+function toElicitation({ question, schema }: Question): Schema {
   const fields = fieldsOf(schema)
   const requestedSchema =
     fields ??

@@ -10,7 +10,7 @@ import { cleanLine, fitWidth } from './terminal-text.ts'
 const markerWidth = 3
 
 /** One line with at most `columns` columns. */
-export function boardLine(task: BoardTask, paint: Paint, columns = Number.POSITIVE_INFINITY): string {
+function boardLine(task: BoardTask, paint: Paint, columns = Number.POSITIVE_INFINITY): string {
   const line = fitWidth(cleanLine(lineOf(task)), columns)
   return colorOf(task, paint)(line.slice(0, markerWidth)) + line.slice(markerWidth)
 }

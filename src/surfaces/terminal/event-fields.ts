@@ -56,7 +56,7 @@ export function modelFailure(event: TaskEvent): string {
 }
 
 /** The task failed, and its retry policy gives it another attempt. */
-export function willRetry(event: TaskEvent): boolean {
+function willRetry(event: TaskEvent): boolean {
   return event.data['willRetry'] === true
 }
 

@@ -1,6 +1,6 @@
 // Quotes suggested commands for a POSIX shell, so that people can copy them.
 
-export function shellQuote(word: string): string {
+function shellQuote(word: string): string {
   return /^[\w@%+=:,./#-]+$/.test(word) && !word.startsWith('#') ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 

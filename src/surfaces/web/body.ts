@@ -9,7 +9,7 @@ import { bodyTaken, type ServedRequest } from './served-request.ts'
 /** Default limit for the size of a body, in bytes. */
 export const maxBodyBytes = 1024 * 1024
 /** Maximum number of keys in one object of a body. Each key is validated, so longer collections must be lists. */
-export const maxKeys = 1_000
+const maxKeys = 1_000
 
 export type JsonBody = { json: unknown } | { refused: 400 | 413 | 415; why: string }
 

@@ -151,7 +151,7 @@ interface Address {
   idle: Set<Socket>
 }
 
-export class Connections {
+class Connections {
   readonly #limits: ConnectionLimits
   readonly #open = new Map<Socket, Connection>()
   readonly #addresses = new Map<string, Address>()

@@ -70,7 +70,6 @@ const faults: Record<string, Record<string, Fault>> = {
     'decides on rows that were read outside of the transaction': (ledger) => ({
       async step<R>(step: Step<R>): Promise<R> {
         const tasks = await ledger.read((tx) => tx.task.list({}, 1_000))
-        // oxlint-disable-next-line require-yield
         const get = function* (id: string) {
           return tasks.find((task) => task.id === id)
         }

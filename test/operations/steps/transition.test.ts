@@ -122,7 +122,6 @@ async function inspect(ledger: Ledger, { from, event }: Edge): Promise<string[]>
   ]
 }
 
-// oxlint-disable-next-line require-yield
 function* nothing(): Generator<never, void, any> {}
 
 function without<K extends keyof Tx>(tx: Tx, table: K, verb: keyof Tx[K]): Tx {
