@@ -4,7 +4,6 @@ import { type Compilable, type Kysely, type RawBuilder, type SelectQueryBuilder,
 import { fromJson } from '../core/json.ts'
 import { once } from '../core/once.ts'
 import type { Whose } from './concern.ts'
-import { KnownRecord } from './draft.ts'
 import type { Op } from './op.ts'
 import type { ColumnName, Database, Records, TableName } from './schema.ts'
 import {
@@ -22,6 +21,7 @@ import {
   write,
 } from './statement.ts'
 import { standingFor, unreadableRow, unreadableText } from './unreadable.ts'
+import { KnownRecord } from './write-buffer.ts'
 
 /** Stored as it is: text, a number or NULL. */
 export const plain = { kind: 'plain' } as const

@@ -1,7 +1,7 @@
 // Abilities of one bus on another one: which are forwarded, and until when.
 import { describe, expect, it } from 'vitest'
 import { createBus } from '../../src/bus/bus.ts'
-import { forwardAbilities } from '../../src/bus/forward.ts'
+import { forwardAbilities } from '../../src/bus/mirror-bus.ts'
 import { register } from './world.ts'
 
 describe('An ability of a bus', () => {

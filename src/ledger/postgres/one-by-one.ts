@@ -1,6 +1,5 @@
 // Steps that run one after the other, in one transaction of which no other writes at the same time: any step may, whatever rows it concerns.
 import { AppendedEvents } from '../appended-events.ts'
-import { drafted } from '../draft.ts'
 import {
   CommitFailed,
   type CommittedGroup,
@@ -12,6 +11,7 @@ import {
   type StepOutcome,
 } from '../group-commit.ts'
 import type { Step, Tx } from '../ledger.ts'
+import { buffered } from '../write-buffer.ts'
 import { StatementFailed } from './client.ts'
 import type { OutcomeSource } from './commit-outcome.ts'
 import { type Begun, beginSteps, type LedgerLocks } from './ledger-locks.ts'
@@ -68,7 +68,7 @@ export class OneByOne implements GroupRunner {
     const before = events.length
     await session.request('savepoint step')
     try {
-      const value = await drive(drafted(step.decide(this.#tx)), async (request) => {
+      const value = await drive(buffered(step.decide(this.#tx)), async (request) => {
         const reply = await session.reply(request)
         events.note(request, reply)
         return reply

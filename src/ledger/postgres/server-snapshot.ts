@@ -12,13 +12,13 @@ import {
   type TableShape,
 } from '../snapshot.ts'
 import type { Request } from '../statement.ts'
+import { requireUsable, unusable } from './check-server.ts'
 import { StatementFailed } from './client.ts'
 import { postgresDialect } from './dialect.ts'
 import { storedVersion, tablesFound } from './migrate.ts'
 import { ServerConnection } from './server-connection.ts'
 import type { ServerTarget } from './server-url.ts'
 import { drive, Session } from './session.ts'
-import { requireUsable, unusable } from './usable-server.ts'
 
 /** @throws ErrandError NOT_FOUND, LEDGER_VERSION, LEDGER_UNAVAILABLE, NOT_OFFERED */
 export async function openServerSnapshot(target: ServerTarget): Promise<LedgerSnapshot> {

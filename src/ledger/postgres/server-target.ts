@@ -5,6 +5,7 @@ import { type CopyTarget, quotedColumns, type RowChange } from '../copy-target.t
 import type { Op } from '../ledger.ts'
 import { applicationId, definitionDigest, ledgerVersion, migrationTexts } from '../migrations/migrations.ts'
 import type { LedgerSnapshot, TableShape } from '../snapshot.ts'
+import { requireUsable, unusable } from './check-server.ts'
 import { StatementFailed } from './client.ts'
 import { postgresDialect } from './dialect.ts'
 import { foreignTables, storeVersion, tablesFound } from './migrate.ts'
@@ -12,7 +13,6 @@ import { ServerConnection } from './server-connection.ts'
 import { ServerSnapshot } from './server-snapshot.ts'
 import type { ServerTarget } from './server-url.ts'
 import { drive, Session } from './session.ts'
-import { requireUsable, unusable } from './usable-server.ts'
 
 /** Held by the session that copies; each schema has one of its own. */
 const copyLock = applicationId + 4

@@ -8,7 +8,7 @@ import { StatementFailed } from './client.ts'
 import type { ServerConnection } from './server-connection.ts'
 import { currentTimeline, type ServerHistory } from './server-history.ts'
 import { Flight } from './wave-flight.ts'
-import { Lane } from './wave-lane.ts'
+import { WaveStep } from './wave-step.ts'
 
 interface WaitingRead {
   readonly query: (tx: Reads) => Op<unknown>
@@ -129,22 +129,22 @@ export class SnapshotReads {
 
   async #readTogether(reads: readonly WaitingRead[]): Promise<void> {
     await this.#connection.ensure()
-    const lanes = reads.map((read, at) => ({
+    const steps = reads.map((read, at) => ({
       read,
-      lane: new Lane({ name: 'read', decide: read.query }, at, this.#tx),
+      step: new WaveStep({ name: 'read', decide: read.query }, at, this.#tx),
     }))
     try {
       let begun: Promise<unknown[]> | undefined
       for (;;) {
         const flight = new Flight(this.#connection, { locksHeads: false })
-        for (const { lane, read } of lanes) advance(lane, read, flight)
+        for (const { step, read } of steps) advance(step, read, flight)
         if (flight.isEmpty) break
         await flight.send((send) => {
           begun ??= send(this.#begin)
         })
         this.#requireServerInUse(await (begun as Promise<unknown[]>))
-        for (const each of lanes) {
-          each.lane.takeReplies()
+        for (const each of steps) {
+          each.step.takeReplies()
           settle(each)
         }
       }
@@ -152,27 +152,27 @@ export class SnapshotReads {
       // Of a lost connection nothing is left open.
       this.#connection.query('rollback').catch(() => {})
     }
-    for (const each of lanes) settle(each)
+    for (const each of steps) settle(each)
   }
 }
 
 /** Answers a read that has ended, whatever others of its snapshot still read. */
-function settle({ lane, read }: { lane: Lane; read: WaitingRead }): void {
-  read.isAnswered ||= lane.outcome !== undefined
-  if (lane.outcome?.ok) read.resolve(lane.outcome.value as never)
-  else if (lane.outcome !== undefined) read.reject(lane.outcome.error)
+function settle({ step, read }: { step: WaveStep; read: WaitingRead }): void {
+  read.isAnswered ||= step.outcome !== undefined
+  if (step.outcome?.ok) read.resolve(step.outcome.value as never)
+  else if (step.outcome !== undefined) read.reject(step.outcome.error)
 }
 
-function advance(lane: Lane, { signal }: WaitingRead, flight: Flight): void {
-  if (lane.isDone) return
+function advance(step: WaveStep, { signal }: WaitingRead, flight: Flight): void {
+  if (step.isDone) return
   try {
     signal?.throwIfAborted()
-    lane.waiting = lane.next(() => false)
-    lane.isDone = lane.waiting.length === 0
-    for (const request of lane.waiting) flight.addRead(lane, request)
+    step.waiting = step.next(() => false)
+    step.isDone = step.waiting.length === 0
+    for (const request of step.waiting) flight.addRead(step, request)
   } catch (error) {
-    lane.outcome = { ok: false, error }
-    lane.isDone = true
+    step.outcome = { ok: false, error }
+    step.isDone = true
   }
 }
 

@@ -1,16 +1,16 @@
-// One flight of a group: what its lanes write and ask for, merged, and sent without waiting for any reply in between.
+// One flight of a group: what its steps write and ask for, merged, and sent without waiting for any reply in between.
 import type { Request } from '../statement.ts'
 import { StatementFailed } from './client.ts'
 import { concernOf, idsAt } from './concerns.ts'
-import { manyReads, manyWrites, type Reply, readKey } from './many.ts'
+import { manyReads, manyWrites, type Reply, readKey } from './merged-statements.ts'
 import type { ServerConnection } from './server-connection.ts'
-import type { Lane } from './wave-lane.ts'
+import type { WaveStep } from './wave-step.ts'
 
 /** Sends a statement of the flight; its rows. */
 export type Send = (sql: string, parameters?: unknown[]) => Promise<unknown[]>
 
 interface Write {
-  lane: Lane
+  step: WaveStep
   request: Request
 }
 
@@ -28,8 +28,8 @@ export class Flight {
   readonly #replies: Array<Promise<unknown>> = []
   /** The first batch that may write to a task: behind what was written to it before. */
   readonly #floors = new Map<string, number>()
-  /** By lane: the batch of its last write that is about no task in particular, and of its latest write. */
-  readonly #ownFloors = new Map<Lane, { floor: number; latest: number }>()
+  /** By step: the batch of its last write that is about no task in particular, and of its latest write. */
+  readonly #ownFloors = new Map<WaveStep, { floor: number; latest: number }>()
 
   /** The batch of the latest new task: tasks are numbered in the order in which they are added. */
   #taskFloor = 0
@@ -44,13 +44,13 @@ export class Flight {
     return this.#batches.length === 0 && this.#reads.length === 0
   }
 
-  /** Into the first batch of the same statement that comes after what the lane has written to the same tasks. */
-  addWrite(lane: Lane, request: Request): void {
+  /** Into the first batch of the same statement that comes after what the step has written to the same tasks. */
+  addWrite(step: WaveStep, request: Request): void {
     const { statement, parameters } = request
     const subjects = subjectsOf(request)
-    const own = this.#ownFloors.get(lane) ?? { floor: 0, latest: 0 }
-    this.#ownFloors.set(lane, own)
-    // A write about no task in particular keeps its place among all writes of the lane.
+    const own = this.#ownFloors.get(step) ?? { floor: 0, latest: 0 }
+    this.#ownFloors.set(step, own)
+    // A write about no task in particular keeps its place among all writes of the step.
     let floor = subjects.length === 0 ? own.latest : own.floor
     for (const each of subjects) floor = Math.max(floor, this.#floors.get(each) ?? 0)
     const numbersTask = statement?.wantsSeq === true && statement.inserts === 'task'
@@ -65,7 +65,7 @@ export class Flight {
     )
     if (at === -1) at = this.#batches.push({ sql: request.sql, writes: [], keys: new Set() }) - 1
     const batch = this.#batches[at] as Batch
-    batch.writes.push({ lane, request })
+    batch.writes.push({ step, request })
     if (key !== undefined) batch.keys.add(key)
     own.latest = Math.max(own.latest, at)
     if (numbersTask) this.#taskFloor = at
@@ -73,8 +73,8 @@ export class Flight {
     for (const each of subjects) this.#floors.set(each, at)
   }
 
-  addRead(lane: Lane, request: Request): void {
-    this.#reads.push({ lane, request })
+  addRead(step: WaveStep, request: Request): void {
+    this.#reads.push({ step, request })
   }
 
   /** Resolves when all replies are there. @throws StatementFailed */
@@ -152,14 +152,14 @@ function subjectsOf(request: Request): string[] {
 }
 
 /** Rows that a list found in no task of the step are not known to it: they are not locked, and are read again before they are judged. */
-function isClaimed(request: Request): boolean {
+function isOfRow(request: Request): boolean {
   const { of } = concernOf(request)
   return of !== 'overdue' && (request.records !== 'task' || request.statement?.byKey !== undefined || of === 'heads')
 }
 
-function answer({ lane, request }: Write, { rows, changes }: Reply): void {
+function answer({ step, request }: Write, { rows, changes }: Reply): void {
   const { want } = request
   const reply = want === 'rows' ? rows : want === 'seq' ? (rows[0] as { seq: number } | undefined)?.seq : changes
-  if (isClaimed(request)) lane.draft.noteReply(request, reply)
-  lane.noteReply(request, reply)
+  if (isOfRow(request)) step.buffer.noteReply(request, reply)
+  step.noteReply(request, reply)
 }

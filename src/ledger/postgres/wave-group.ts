@@ -1,23 +1,23 @@
 // A group of steps in one transaction, beside the groups of other processes. The steps go in waves: one flight serves the next requests of each
-// of them. Each is judged on rows that the transaction has locked, and the result is that of the steps one after the other (wave-claims.ts).
+// of them. Each is judged on rows that the transaction has locked, and the result is that of the steps one after the other (row-locks.ts).
 import type { CommittedGroup, QueuedStep, StartTimer, StepOutcome } from '../group-commit.ts'
 import type { NewEvent, Tx } from '../ledger.ts'
 import type { Request } from '../statement.ts'
 import { StatementFailed } from './client.ts'
 import type { Begun, LedgerLocks } from './ledger-locks.ts'
+import { type Learned, RowLocks } from './row-locks.ts'
 import type { ServerConnection } from './server-connection.ts'
-import { type Learned, WaveClaims } from './wave-claims.ts'
 import { BeginsAgain, OutOfOrder, RunsAlone, RunsOneByOne } from './wave-errors.ts'
 import { Flight, type Send } from './wave-flight.ts'
-import { eventsOf, Lane, numbered } from './wave-lane.ts'
+import { eventsOf, numbered, WaveStep } from './wave-step.ts'
 
 export class WaveGroup {
   readonly #connection: ServerConnection
   readonly #locks: LedgerLocks
-  readonly #lanes: Lane[]
-  readonly #claims: WaveClaims
+  readonly #steps: WaveStep[]
+  readonly #rows: RowLocks
   /** How many have begun: they do so in order, and a step that reads again has begun before. */
-  #begunLanes = 0
+  #begunSteps = 0
   #flights = 0
   /** The number of writes that were sent. */
   #writes = 0
@@ -37,13 +37,13 @@ export class WaveGroup {
   ) {
     this.#connection = connection
     this.#locks = locks
-    this.#lanes = group.map(({ step }, at) => new Lane(step, at, tx))
-    this.#claims = new WaveClaims(this.#lanes, learned)
+    this.#steps = group.map(({ step }, at) => new WaveStep(step, at, tx))
+    this.#rows = new RowLocks(this.#steps, learned)
   }
 
   /** Complete once all steps have ended. */
   get outcomes(): StepOutcome[] {
-    return this.#lanes.map(({ outcome }) => outcome as StepOutcome)
+    return this.#steps.map(({ outcome }) => outcome as StepOutcome)
   }
 
   /** The first flight has arrived: others may wait for its locks. */
@@ -51,9 +51,9 @@ export class WaveGroup {
     return this.#flights > 0
   }
 
-  /** What it has claimed so far. */
+  /** What it has taken so far. */
   get touched(): { tasks: string[]; keys: string[] } {
-    return { tasks: this.#claims.tasks, keys: this.#claims.keys }
+    return { tasks: this.#rows.tasks, keys: this.#rows.keys }
   }
 
   /**
@@ -65,83 +65,83 @@ export class WaveGroup {
     for (;;) {
       const flight = new Flight(this.#connection, { locksHeads: true })
       this.#advance(flight, mayGoOn)
-      const isLast = this.#lanes.every((lane) => lane.isDone) && this.#flights > 0
+      const isLast = this.#steps.every((step) => step.isDone) && this.#flights > 0
       if (isLast) return await this.#commit(flight)
       await flight.send((send) => this.#open(send))
-      await this.#claims.requireKeys()
+      await this.#rows.requireKeys()
       this.#flights++
       if (this.#beginning !== undefined) this.begun = this.#locks.begun(await this.#beginning)
       this.#beginning = undefined
-      for (const lane of this.#lanes) this.#claims.noteReplies(lane)
+      for (const step of this.#steps) this.#rows.noteReplies(step)
     }
   }
 
   #advance(flight: Flight, mayGoOn: () => boolean): void {
     let mayStart = true
     let haveEnded = true
-    for (const { at } of this.#lanes) {
-      if (at === this.#begunLanes && at > 0 && !mayGoOn()) {
-        this.#lanes.length = at
+    for (const { at } of this.#steps) {
+      if (at === this.#begunSteps && at > 0 && !mayGoOn()) {
+        this.#steps.length = at
         return
       }
-      const lane = this.#resumed(at, haveEnded)
-      const waits = lane.waiting.length > 0 || lane.readAfter !== undefined
-      if (!lane.isDone && !waits && (lane.isStarted || mayStart)) {
-        this.#begunLanes = Math.max(this.#begunLanes, at + 1)
-        this.#advanceLane(lane, flight)
-        if (lane.isBarrier && !lane.isDone && lane.waiting.length > 0 && !haveEnded) lane.readAfter = this.#writes
+      const step = this.#resumed(at, haveEnded)
+      const waits = step.waiting.length > 0 || step.readAfter !== undefined
+      if (!step.isDone && !waits && (step.isStarted || mayStart)) {
+        this.#begunSteps = Math.max(this.#begunSteps, at + 1)
+        this.#advanceStep(step, flight)
+        if (step.isBarrier && !step.isDone && step.waiting.length > 0 && !haveEnded) step.readAfter = this.#writes
       }
-      if (lane.isBarrier && !lane.isDone) mayStart = false
-      haveEnded &&= lane.isDone
+      if (step.isBarrier && !step.isDone) mayStart = false
+      haveEnded &&= step.isDone
     }
   }
 
   /** One that has read early begins again if the steps before it have written since, and else goes on when they have ended. */
-  #resumed(at: number, haveEnded: boolean): Lane {
-    const lane = this.#lanes[at] as Lane
-    if (lane.readAfter === undefined) return lane
-    if (lane.readAfter === this.#writes) {
-      if (!haveEnded) return lane
-      lane.readAfter = undefined
-      this.#claims.noteReplies(lane)
-      return lane
+  #resumed(at: number, haveEnded: boolean): WaveStep {
+    const step = this.#steps[at] as WaveStep
+    if (step.readAfter === undefined) return step
+    if (step.readAfter === this.#writes) {
+      if (!haveEnded) return step
+      step.readAfter = undefined
+      this.#rows.noteReplies(step)
+      return step
     }
-    const again = lane.again()
-    this.#lanes[at] = again
-    this.#claims.replace(lane, again)
+    const again = step.again()
+    this.#steps[at] = again
+    this.#rows.replace(step, again)
     return again
   }
 
-  #advanceLane(lane: Lane, flight: Flight): void {
+  #advanceStep(step: WaveStep, flight: Flight): void {
     let requests: readonly Request[] = []
     try {
       // One that has ended only waits for its writes.
-      if (lane.outcome === undefined) requests = lane.next((write) => this.#claims.accepts(lane, write))
+      if (step.outcome === undefined) requests = step.next((write) => this.#rows.accepts(step, write))
     } catch (error) {
       if ([RunsAlone, OutOfOrder, BeginsAgain].some((each) => error instanceof each)) throw error
-      if (lane.isSent) throw new RunsOneByOne()
-      lane.outcome = { ok: false, error }
-      lane.isDone = true
+      if (step.isSent) throw new RunsOneByOne()
+      step.outcome = { ok: false, error }
+      step.isDone = true
       return
     }
     // A deferred write that may not be kept yet, or rows of a step before it.
-    const waits = requests.some(({ deferred }) => deferred) || !this.#claims.mayRead(lane, requests)
-    if (waits || !this.#claims.mayNumber(lane)) return
-    for (const write of lane.draft.take()) this.#write(lane, write, flight)
-    lane.hasNumberedTasks ||= lane.createsTasks
-    lane.createsTasks = false
-    lane.waiting = requests
-    lane.isDone = requests.length === 0
+    const waits = requests.some(({ deferred }) => deferred) || !this.#rows.mayRead(step, requests)
+    if (waits || !this.#rows.mayNumber(step)) return
+    for (const write of step.buffer.take()) this.#write(step, write, flight)
+    step.hasNumberedTasks ||= step.createsTasks
+    step.createsTasks = false
+    step.waiting = requests
+    step.isDone = requests.length === 0
     for (const request of requests) {
-      if (lane.draft.isUnnumbered(request)) continue
-      if (request.want === 'rows') flight.addRead(lane, request)
-      else this.#write(lane, request, flight)
+      if (step.buffer.isUnnumbered(request)) continue
+      if (request.want === 'rows') flight.addRead(step, request)
+      else this.#write(step, request, flight)
     }
   }
 
-  #write(lane: Lane, request: Request, flight: Flight): void {
-    flight.addWrite(lane, request)
-    lane.isSent = true
+  #write(step: WaveStep, request: Request, flight: Flight): void {
+    flight.addWrite(step, request)
+    step.isSent = true
     this.#writes++
   }
 
@@ -149,11 +149,11 @@ export class WaveGroup {
   #open(send: Send): void {
     const isFirst = this.#flights === 0
     if (isFirst) this.#beginning = send(this.#locks.beginShared)
-    this.#claims.lock(this.#locks, send, isFirst)
+    this.#rows.lock(this.#locks, send, isFirst)
   }
 
   async #commit(flight: Flight): Promise<CommittedGroup> {
-    const appended = eventsOf(this.#lanes)
+    const appended = eventsOf(this.#steps)
     let seqs: Promise<unknown[]> | undefined
     let committed: Promise<{ command?: string | undefined }> | undefined
     this.firstEvent = appended[0]

@@ -1,6 +1,5 @@
 // Runs the steps of a ledger in a file or in memory: synchronously, one transaction per group. Nothing is ever awaited in between.
 import { AppendedEvents } from '../appended-events.ts'
-import { drafted } from '../draft.ts'
 import {
   CommitFailed,
   type CommittedGroup,
@@ -13,6 +12,7 @@ import {
 } from '../group-commit.ts'
 import type { Step, Tx } from '../ledger.ts'
 import { type Asked, answered } from '../statement.ts'
+import { buffered } from '../write-buffer.ts'
 import { type Connection, isBusy, sqliteCode, translate } from './connection.ts'
 import { busyTimeoutMs } from './open-file.ts'
 
@@ -77,7 +77,7 @@ export class SqliteWriter implements GroupRunner {
   #runStep(step: Step, events: AppendedEvents): StepOutcome | undefined {
     const { writes } = events
     try {
-      return { ok: true, value: this.#runDrafted(step, events) }
+      return { ok: true, value: this.#runBuffered(step, events) }
     } catch (error) {
       return events.writes > writes || sqliteCode(error) !== undefined ? undefined : { ok: false, error }
     }
@@ -88,7 +88,7 @@ export class SqliteWriter implements GroupRunner {
     const before = events.length
     this.#connection.execute('savepoint step')
     try {
-      const value = this.#runDrafted(step, events)
+      const value = this.#runBuffered(step, events)
       this.#connection.execute('release step')
       return { ok: true, value }
     } catch (error) {
@@ -106,8 +106,8 @@ export class SqliteWriter implements GroupRunner {
     return code === undefined ? translated : refusedStep(step, translated as Error, { sqlite: code })
   }
 
-  #runDrafted(step: Step, events: AppendedEvents): unknown {
-    const op = drafted(step.decide(this.#tx))
+  #runBuffered(step: Step, events: AppendedEvents): unknown {
+    const op = buffered(step.decide(this.#tx))
     let next = op.next()
     while (!next.done) {
       let reply: unknown

@@ -1,6 +1,6 @@
-// The draft of a step: its writes are kept until it ends, or until it reads something else than a row by its id, or several rows at once. A
+// The buffer of a step: its writes are kept until it ends, or until it reads something else than a row by its id, or several rows at once. A
 // record that it has read or written is answered from here, as the database would return it. A step that is refused before it wrote to the
-// database only loses its draft.
+// database only loses its buffer.
 import type { Op } from './op.ts'
 import { type Asked, type ByKey, isSeveral, narrowed, type Request } from './statement.ts'
 
@@ -20,57 +20,57 @@ interface KnownTable {
   records: Map<unknown, Known>
 }
 
-/** Work with a draft: yields only what the database has to run. Several requests at once do not depend on each other's replies. */
-export function* drafted<R>(op: Op<R>): Generator<Asked, R, unknown> {
-  const draft = new Draft()
+/** Work with a buffer: yields only what the database has to run. Several requests at once do not depend on each other's replies. */
+export function* buffered<R>(op: Op<R>): Generator<Asked, R, unknown> {
+  const buffer = new WriteBuffer()
   let next = op.next()
   while (!next.done) {
     const asked = next.value as Asked
     let reply: unknown
     try {
-      if (isSeveral(asked)) reply = yield* readSeveral(asked, draft)
-      else if (asked.deferred) draft.add(asked)
-      else reply = draft.answer(asked) ?? (yield* read(asked, draft))
+      if (isSeveral(asked)) reply = yield* readSeveral(asked, buffer)
+      else if (asked.deferred) buffer.add(asked)
+      else reply = buffer.answer(asked) ?? (yield* read(asked, buffer))
     } catch (error) {
       next = op.throw(error)
       continue
     }
     next = op.next(reply)
   }
-  yield* flush(draft)
+  yield* flush(buffer)
   return next.value
 }
 
-function* read(request: Request, draft: Draft): Generator<Asked, unknown, unknown> {
-  if (!draft.isEmpty) {
-    yield* flush(draft)
+function* read(request: Request, buffer: WriteBuffer): Generator<Asked, unknown, unknown> {
+  if (!buffer.isEmpty) {
+    yield* flush(buffer)
     // A new record is known once it was written.
-    const known = draft.answer(request)
+    const known = buffer.answer(request)
     if (known !== undefined) return known
   }
   const reply = yield request
-  draft.noteReply(request, reply)
+  buffer.noteReply(request, reply)
   return reply
 }
 
-function* readSeveral(requests: readonly Request[], draft: Draft): Generator<Asked, unknown[], unknown> {
-  yield* flush(draft)
-  const known = requests.map((request) => draft.answer(request))
+function* readSeveral(requests: readonly Request[], buffer: WriteBuffer): Generator<Asked, unknown[], unknown> {
+  yield* flush(buffer)
+  const known = requests.map((request) => buffer.answer(request))
   const found = (yield requests.filter((_, at) => known[at] === undefined)) as unknown[]
   const replies = known.map((reply) => reply ?? found.shift())
   // Only now: a row becomes a record when its reader receives it. Until then no other read may be answered from it.
-  for (const [at, request] of requests.entries()) if (known[at] === undefined) draft.noteReply(request, replies[at])
+  for (const [at, request] of requests.entries()) if (known[at] === undefined) buffer.noteReply(request, replies[at])
   return replies
 }
 
-function* flush(draft: Draft): Generator<Asked, void, unknown> {
-  const writes = draft.take()
+function* flush(buffer: WriteBuffer): Generator<Asked, void, unknown> {
+  const writes = buffer.take()
   if (writes.length === 0) return
   const replies = (yield writes) as unknown[]
-  for (const [at, write] of writes.entries()) draft.noteReply(write, replies[at])
+  for (const [at, write] of writes.entries()) buffer.noteReply(write, replies[at])
 }
 
-/** The reply to a read by id that is answered from the draft: a record, not a row to be converted. */
+/** The reply to a read by id that is answered from the buffer: a record, not a row to be converted. */
 export class KnownRecord {
   readonly record: Fields
 
@@ -79,7 +79,7 @@ export class KnownRecord {
   }
 }
 
-export class Draft {
+export class WriteBuffer {
   #writes: Request[] = []
   readonly #tables = new Map<string, KnownTable>()
 
@@ -119,7 +119,7 @@ export class Draft {
     return this.#find(request)?.unnumbered === true
   }
 
-  /** Records that a request was run, at once or from the draft. The reader converts a found row into its record in place. */
+  /** Records that a request was run, at once or from the buffer. The reader converts a found row into its record in place. */
   noteReply(request: Request, reply: unknown): void {
     const { want, deferred, statement, records } = request
     if (records !== undefined) this.#keepAll(records, reply as Fields[])

@@ -1,15 +1,15 @@
-// One step of a group whose steps go in waves: its generator, its draft, and what it has claimed.
+// One step of a group whose steps go in waves: its generator, its buffer, and what it has taken.
 import type { TaskEvent } from '../../entities/event.ts'
-import { Draft } from '../draft.ts'
 import type { NewEvent, Op, Step, Tx } from '../ledger.ts'
 import { type Asked, isSeveral, type Request } from '../statement.ts'
+import { WriteBuffer } from '../write-buffer.ts'
 
-export class Lane {
+export class WaveStep {
   /** Of its step. */
   readonly name: string
   /** Its place in the group. */
   readonly at: number
-  readonly draft = new Draft()
+  readonly buffer = new WriteBuffer()
   readonly events: NewEvent[] = []
   /** Journal entries that belong to its tasks. */
   readonly calls = new Set<string>()
@@ -56,18 +56,18 @@ export class Lane {
 
   /** Its first requests may be sent before the steps before it have ended: it has written nothing, so that it can begin again. */
   get mayReadEarly(): boolean {
-    return this.#isFresh && this.events.length === 0 && this.draft.isEmpty
+    return this.#isFresh && this.events.length === 0 && this.buffer.isEmpty
   }
 
   /** The same step from its beginning. It does not read early a second time. */
-  again(): Lane {
-    const lane = new Lane(this.#step, this.at, this.#tx)
-    lane.#isFresh = false
-    return lane
+  again(): WaveStep {
+    const step = new WaveStep(this.#step, this.at, this.#tx)
+    step.#isFresh = false
+    return step
   }
 
   /**
-   * The requests that the draft cannot answer, or a deferred write that may not be kept yet; none when the step has ended. The same ones until
+   * The requests that the buffer cannot answer, or a deferred write that may not be kept yet; none when the step has ended. The same ones until
    * their replies are noted.
    */
   next(accepts: (write: Request) => boolean): readonly Request[] {
@@ -96,11 +96,11 @@ export class Lane {
     if (request.deferred) {
       if (!accepts(request)) return false
       if (request.appends !== undefined && request.appends !== 'unseen') this.events.push(request.appends)
-      else this.draft.add(request)
+      else this.buffer.add(request)
       return true
     }
     if (this.#replies.has(request)) return true
-    const known = this.draft.answer(request)
+    const known = this.buffer.answer(request)
     if (known !== undefined) this.#replies.set(request, known)
     return known !== undefined
   }
@@ -118,9 +118,9 @@ export class Lane {
   }
 }
 
-/** The events of all lanes that were not refused, in their order, before they are numbered. */
-export function eventsOf(lanes: readonly Lane[]): NewEvent[] {
-  return lanes.flatMap(({ outcome, events }) => (outcome?.ok === true ? events : []))
+/** The events of all steps that were not refused, in their order, before they are numbered. */
+export function eventsOf(steps: readonly WaveStep[]): NewEvent[] {
+  return steps.flatMap(({ outcome, events }) => (outcome?.ok === true ? events : []))
 }
 
 /** Undefined unless the numbers rise: the order of returned rows is not promised, and an event must not get the number of another. */

@@ -1,4 +1,4 @@
-// The draft of a step: its writes are buffered until it ends or reads more than a row by its id. Reads by id see the draft.
+// The buffer of a step: its writes wait until it ends or reads more than a row by its id. Reads by id see it.
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Op, Step, Tx } from '../../src/ledger/ledger.ts'
@@ -15,7 +15,7 @@ const ledgers = {
   async postgres() {
     server ??= createPglite()
     const client = await server
-    const schema = `draft_${++schemas}`
+    const schema = `buffer_${++schemas}`
     await client.exec(`create schema ${schema}; set search_path to ${schema}`)
     return openPostgresLedger(client)
   },
@@ -84,7 +84,7 @@ describe.each(Object.entries(ledgers))('a step on %s', (_kind, open) => {
     })
   })
 
-  it('a refused step writes nothing of its draft, and the other steps of its group run once', async () => {
+  it('a refused step writes nothing of its buffer, and the other steps of its group run once', async () => {
     const ledger = await setup()
     const received: string[] = []
     ledger.observe(
@@ -117,7 +117,7 @@ describe.each(Object.entries(ledgers))('a step on %s', (_kind, open) => {
     expect(runs).toEqual({ before: 1, refused: 1 })
   })
 
-  it('only the refused step is rolled back after its draft was written', async () => {
+  it('only the refused step is rolled back after its buffer was written', async () => {
     const ledger = await setup()
     const outcomes = await Promise.allSettled([
       ledger.step(step('before', (tx) => tx.event.append(eventRow({ taskId: 'a' })))),
