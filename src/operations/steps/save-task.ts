@@ -16,7 +16,7 @@ import { answer } from './answer.ts'
 import { GivenAnswer } from './answer-schema.ts'
 import { cancel } from './cancel.ts'
 import { create } from './create.ts'
-import { eventOf, type StepContext } from './step-context.ts'
+import { eventOf, refusePurged, type StepContext } from './step-context.ts'
 import { complete, fail, start } from './task-lifecycle.ts'
 import { update } from './update.ts'
 
@@ -51,6 +51,7 @@ export function saveTask(request: SaveTaskRequest): Step<void> {
   return step('save task', function* (tx) {
     const task = yield* tx.task.get(request.id)
     if (task === undefined) return yield* makeTask(tx, request)
+    yield* refusePurged(tx, task)
     requireSameTask(task, request)
     const { outcome } = request
     const settled = isSettled(task.status)
