@@ -14,7 +14,7 @@ export interface MaintenanceHost extends EngineHost, Pick<SlotHost, 'retryOf'> {
   checked(): void
   /** The lease of this engine could not be renewed and is soon over, or it is renewed again. */
   leaseOver(isOver: boolean): void
-  /** Called when families have been purged by the retention: no event reports it. */
+  /** Called when families have been purged: no event reports it. */
   purged(): void
 }
 
@@ -211,8 +211,8 @@ export class Maintenance {
       mayGoOn: () => this.#working,
     }
     // Without a retention too: another engine may have left a purge unfinished.
-    if (before <= 0) return await finishPurge(purgeHost)
-    const { tasks } = await purgeFamilies(purgeHost, before)
-    if (tasks > 0) this.#host.purged()
+    const finished = await finishPurge(purgeHost)
+    const { tasks } = before > 0 ? await purgeFamilies(purgeHost, before) : { tasks: 0 }
+    if (finished || tasks > 0) this.#host.purged()
   }
 }

@@ -4,11 +4,13 @@ import type { Clock } from '../core/clock.ts'
 import { nextTurn } from '../core/turns.ts'
 import type { Op, Purgeable, PurgePosition, Reads, Step } from '../ledger/ledger.ts'
 import {
+  beginPurge,
   findFamilies,
   forgetMail,
-  hideFamilies,
+  maxTasksRemoved,
   type PurgeBatch,
   removeRows,
+  tasksToRemove,
   unchanged,
 } from '../operations/steps/purge.ts'
 
@@ -26,7 +28,7 @@ export interface PurgeSum {
   events: number
 }
 
-/** The maximum of attempts to hide a family while others write faster than the changes can be examined: the next purge tries again. */
+/** The maximum of attempts to mark a family while others write faster than the changes can be examined: the next purge tries again. */
 const maxAttempts = 10
 /** The maximum of a pause, in milliseconds: the clock may jump by hours while a transaction runs. */
 const maxPauseMs = 1_000
@@ -41,7 +43,7 @@ export async function purgeFamilies(host: PurgeHost, before: number): Promise<Pu
     // Hundreds of pages may hold no family that can be purged.
     await nextTurn()
     const { next, ...batch } = await host.read((tx) => findFamilies(tx, before, from))
-    for (const { tasks, events } of await hide(host, batch)) {
+    for (const { tasks, events } of await begin(host, batch)) {
       sum.families++
       sum.tasks += tasks
       sum.events += events
@@ -53,26 +55,37 @@ export async function purgeFamilies(host: PurgeHost, before: number): Promise<Pu
   return sum
 }
 
-/** Removes what a purge has hidden and not removed yet. */
-export async function finishPurge(host: PurgeHost): Promise<void> {
-  if (await host.read((tx) => tx.purge.isHiding())) await repeat(host, removeRows)
+/** Removes what purges have begun to remove. Returns whether there was anything. */
+export async function finishPurge(host: PurgeHost): Promise<boolean> {
+  let isAny = false
+  while (host.mayGoOn()) {
+    await nextTurn()
+    const tasks = await host.read(tasksToRemove)
+    if (tasks.length === 0) break
+    isAny = true
+    for (let at = 0; at < tasks.length; at += maxTasksRemoved) {
+      await repeat(host, removeRows(tasks.slice(at, at + maxTasksRemoved)))
+    }
+  }
+  return isAny
 }
 
-async function hide(host: PurgeHost, batch: PurgeBatch): Promise<Purgeable[]> {
+async function begin(host: PurgeHost, batch: PurgeBatch): Promise<Purgeable[]> {
   let current = batch
   for (let attempt = 0; current.families.length > 0 && attempt < maxAttempts; attempt++) {
     const found = current
-    const hidden = await host.step(hideFamilies(found))
-    if (hidden !== undefined) return hidden
+    const begun = await host.step(beginPurge(found))
+    if (begun !== undefined) return begun
     current = await host.read((tx) => unchanged(tx, found))
   }
   return []
 }
 
 /** Pauses for as long as each transaction took, so that other processes get the write lock. */
-async function repeat(host: PurgeHost, more: Step<boolean>): Promise<void> {
-  const { clock } = host
-  for (let since = clock.now(); host.mayGoOn() && (await host.step(more)); since = clock.now()) {
+async function repeat({ clock, step, mayGoOn }: PurgeHost, more: Step<boolean>): Promise<void> {
+  for (let isMore = true; isMore && mayGoOn(); ) {
+    const since = clock.now()
+    isMore = await step(more)
     const tookMs = clock.now() - since
     if (tookMs > 0) await new Promise<void>((resume) => clock.setTimeout(() => resume(), Math.min(tookMs, maxPauseMs)))
   }

@@ -4,7 +4,7 @@ import { ErrandError } from '../core/errors.ts'
 import { type BoardFields, boardStatusOf, stretchOf, workspaceOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import { eventOf, type StepContext } from '../operations/steps/step-context.ts'
+import { eventOf, refusePurged, type StepContext } from '../operations/steps/step-context.ts'
 import type { BoardTarget } from './board-host.ts'
 import { type Found, notAllowed } from './task-ref.ts'
 
@@ -45,6 +45,7 @@ export function* saveBoardFields(
     Object.assign(next, { workspace, boundIn: stretchOf(task) })
   }
   if (JSON.stringify(next) === JSON.stringify(entry.fields)) return
+  yield* refusePurged(tx, task)
   yield* tx.board.saveFields(target.board, task.id, next)
   yield* tx.event.append(eventOf(ctx, 'task.updated', task, { changed: ['board'] }))
 }

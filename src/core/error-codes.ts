@@ -23,6 +23,8 @@ export const errorCodes = {
     'The operation would exceed a limit on a size or a number. The error names the limit and says how to stay within it.',
   RATE_LIMITED:
     'The caller has too many requests waiting, or sent too many in a short time. Over HTTP, `retry-after` says how long to wait.',
+  PURGED:
+    'A purge is removing the task with its family. It can still be read as far as it is left, but nothing of it changes, and nothing is added below it or made to come after it.',
   CURSOR_TOO_OLD:
     'The events after this position have been purged. Read the state again and follow the events from there.',
   CURSOR_AHEAD:

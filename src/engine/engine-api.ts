@@ -405,8 +405,9 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
   limits(): Promise<Limits>
   /**
    * Removes families (a root and its descendants) that have been settled since before a time, in epoch milliseconds, and on which no
-   * open task depends. Their events are removed too: an older cursor throws `CURSOR_TOO_OLD`. A family disappears at once, and its rows
-   * leave in short transactions; if the process ends before, the next engine that works removes the rest.
+   * open task depends. Their events are removed too: an older cursor throws `CURSOR_TOO_OLD`. A family leaves in short transactions, so
+   * reads may show a part of it. Until all of it is gone its tasks cannot be changed (`PURGED`), and its keys are free. If the process
+   * ends before, the next engine that works removes the rest.
    */
   purge(options: { before: number }): Promise<{ tasks: number; families: number; events: number }>
   /**

@@ -197,26 +197,21 @@ function byField(fields: ReadonlyArray<{ field: string }>, stored: Readonly<Reco
   return record
 }
 
-/**
- * The statements of a table that follow from its columns. `shown`: a condition on all rows that are found; `reads`: what all reads concern,
- * whatever they are found by.
- */
+/** The statements of a table that follow from its columns. `reads`: what all reads concern, whatever they are found by. */
 export function statementsOf<T extends TableName>(
   { prepare, dialect }: StatementCompiler,
   table: Table<T>,
-  { shown, reads }: { shown?: RawBuilder<boolean>; reads?: Whose } = {},
+  { reads }: { reads?: Whose } = {},
 ) {
   type Key = keyof Fields<T> & string
   type Rows = ReturnType<Table<T>['from']>
-  const from = (db: Kysely<Database>): Rows =>
-    shown === undefined ? table.from(db) : (table.from(db).where(shown) as Rows)
   const having = <Q>(query: Q, keys: readonly Key[], hole: Holes): Q =>
     Object.entries(table.holes(hole, keys)).reduce(
       (narrowed, [column, value]) => narrowed.where(column as 'id', '=', value as string),
       query as ReturnType<Table<'task'>['from']>,
     ) as Q
   const selection = (keys: readonly Key[], concerns = reads): Statement =>
-    prepare(concerns, (db, hole) => having(from(db), keys, hole))
+    prepare(concerns, (db, hole) => having(table.from(db), keys, hole))
   const insertion = (concerns?: Whose, more: (hole: Holes) => object = () => ({})): Statement =>
     prepare(concerns, (db, hole) => {
       const query = db.insertInto(table.name as 'task').values({ ...table.holes(hole), ...more(hole) } as never)
@@ -227,7 +222,7 @@ export function statementsOf<T extends TableName>(
     /** Selects records: `select((task, hole) => task.where('id', '=', hole('id', ofTask)))`, behind what this concerns. */
     select(...given: Stating<Whose, (rows: Rows, hole: Holes) => Compilable>): Statement {
       const [concerns, build] = given.length === 2 ? given : [reads, given[0]]
-      return prepare(concerns, (db, hole) => build(from(db), hole))
+      return prepare(concerns, (db, hole) => build(table.from(db), hole))
     },
     /** Selects the record that has these keys. */
     selectRow: (...keys: Key[]): Statement => byKey(selection(keys), table.name, keys),

@@ -290,16 +290,19 @@ export interface Reads extends MemoryReads {
     /** A task that a workspace was bound to; the binding may have ended. */
     boundTo(board: string, workspace: string): Op<BoardEntry | undefined>
   }
-  /** From the moment at which a family is hidden, no read of tasks, events, boards or teams returns anything of it (tables/hidden.ts). */
   readonly purge: {
-    /** Roots that settled before a time, those that settled first before the others. */
+    /** Roots that settled before a time and are not being purged, those that settled first before the others. */
     roots(before: number, limit: number, after?: PurgePosition): Op<Array<PurgePosition & { id: string }>>
     /** Undefined for a family that must stay. Reads all of it: for a read, not for a step. */
     inspect(root: string, before: number): Op<Purgeable | undefined>
     /** Those of some roots in whose families, or for whose tasks, something changed after one position, up to another. */
     touched(roots: readonly string[], after: number, upTo: number): Op<string[]>
-    /** Whether a family is hidden that still has rows. */
-    isHiding(): Op<boolean>
+    /** Roots of families that are being purged. */
+    begun(limit: number): Op<string[]>
+    /** Whether a task belongs to a family that is being purged. */
+    includes(taskId: string): Op<boolean>
+    /** Position of the latest event of some tasks; 0 without one. */
+    lastEvent(tasks: readonly string[]): Op<number>
   }
   readonly mail: {
     get(id: string): Op<MailRecord | undefined>
@@ -341,8 +344,6 @@ export interface Purgeable {
   through: number
   /** Dependencies of settled tasks outside on tasks of the family: they end with it. */
   outside: OutsideEdge[]
-  /** Of a deep family, tasks of some levels that are hidden roots from the beginning, so that each task has a hidden root a few levels above. */
-  lowerRoots: string[]
 }
 
 export type OutsideEdge = Pick<DependencyRecord, 'taskId' | 'blockerId' | 'callId'>
@@ -367,7 +368,7 @@ export type NewEvent = Omit<TaskEvent, 'seq'>
 export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   readonly task: Reads['task'] & {
     insert(task: NewTask): Op<void>
-    /** Takes a key from a task that is being purged. */
+    /** Takes a key from its task, which is being purged. */
     freeKey(key: string): Op<void>
     /** Writes all that changes while a task lives: state, counters, outcome. Raises `version`. */
     save(task: TaskRecord): Op<void>
@@ -441,13 +442,13 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
     forget(before: number, limit: number): Op<number>
   }
   readonly purge: Reads['purge'] & {
-    /** Hides a family, and cuts the dependencies on it. */
-    hide(families: ReadonlyArray<Pick<Purgeable, 'root' | 'through' | 'outside' | 'lowerRoots'>>): Op<void>
+    /** Marks families as being purged, and cuts the dependencies on them. */
+    begin(families: ReadonlyArray<Pick<Purgeable, 'root' | 'outside'>>): Op<void>
     /**
-     * Removes so many rows of hidden families, those that belong to their tasks included. A task that becomes a hidden root counts as a row.
-     * Returns the number; a smaller one means that nothing is hidden any more.
+     * Removes at most so many rows of some tasks, with all that belongs to them; a root also loses its mark. Of two tasks the lower one comes
+     * first, and nothing is below them that is not among them. Returns whether there may be more.
      */
-    remove(limit: number): Op<number>
+    remove(tasks: readonly string[], limit: number): Op<boolean>
   }
   readonly mirror: Reads['mirror'] & {
     hold(dir: string, board: string, instanceId: string, until: number): Op<void>

@@ -205,7 +205,7 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
       openEntries: tx.cascade.openEntries,
       edgesOut: tx.cascade.edgesOut,
     },
-    purge: { hide: tx.purge.hide, remove: tx.purge.remove },
+    purge: { begin: tx.purge.begin, remove: tx.purge.remove },
   }
   const parts = Object.entries(writes).map(([part, verbs]) => [part, partOf(given[part as keyof Tx], verbs)])
   return Object.fromEntries(parts) as unknown as Tx

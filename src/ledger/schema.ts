@@ -77,12 +77,8 @@ export interface Database extends Omit<{ [T in TableName]: Row<Records[T]> }, 'd
   }
   stint: Row<StintRecord> & { seq: Generated<number> }
   setting: { name: string; value: string }
-  /** Families that are hidden, while their rows leave. */
-  purging: {
-    root_id: string
-    /** The position of its latest event. */
-    through: number
-  }
+  /** The roots of families whose rows are being removed. */
+  purging: { root_id: string }
   board_mirror: { dir: string; board: string; instance_id: string; until: number }
   fact_word: {
     /** The `seq` of its branch. */

@@ -6,7 +6,7 @@ import { once } from '../core/once.ts'
 import { consolidationLevels, mainBranch } from '../entities/memory.ts'
 import { taskIdSchema } from '../entities/task-fields.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import { loadTask } from '../operations/steps/step-context.ts'
+import { loadTask, loadToChange } from '../operations/steps/step-context.ts'
 import { branchOfTeam, memoryScopeOf, resolveBranch } from './branch-scope.ts'
 import { checkpointTask } from './checkpoint.ts'
 import { consolidateAgent } from './consolidate-agent.ts'
@@ -144,7 +144,7 @@ function* task(tx: Tx, d: Deliberation, caller: Caller, request: ConsolidateRequ
     throw notOwnTeam(caller, taskId)
   }
   // Throws for a deleted task: its team was deleted with it.
-  const team = yield* ensureTeam(tx, yield* loadTask(tx, taskId), d.ctx)
+  const team = yield* ensureTeam(tx, yield* loadToChange(tx, taskId), d.ctx)
   return yield* checkpointTask(tx, d, { team, taskId, trigger })
 }
 

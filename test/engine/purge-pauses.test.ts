@@ -11,12 +11,12 @@ const hour = 3_600_000
 
 it('a purge pauses for a second at most when the clock jumps by hours during a transaction', async () => {
   const ledger = await openLedger(':memory:')
-  const family = step('insert and hide a family', function* (tx) {
+  const family = step('insert a family and begin to purge it', function* (tx) {
     yield* tx.task.insert(taskRow({ id: 'root', status: 'canceled', completedAt: 1 }))
     for (let n = 0; n < 1_200; n++) {
       yield* tx.task.insert(taskRow({ id: `child-${n}`, parentId: 'root', status: 'canceled', completedAt: 1 }))
     }
-    yield* tx.purge.hide([{ root: 'root', through: 0, outside: [], lowerRoots: [] }])
+    yield* tx.purge.begin([{ root: 'root', outside: [] }])
   })
   await ledger.step(family)
   const clock = new SimulatedClock()
@@ -37,6 +37,6 @@ it('a purge pauses for a second at most when the clock jumps by hours during a t
     clock.advance(1_000)
   }
   expect(isOver).toBe(true)
-  expect(await ledger.read((tx) => tx.purge.isHiding())).toBe(false)
+  expect(await ledger.read((tx) => tx.purge.begun(1))).toEqual([])
   await ledger.close()
 })

@@ -297,7 +297,7 @@ describe('what others do while an engine purges', () => {
     expect(await engine.get(one!)).toMatchObject({ result: 'result of one' })
   })
 
-  it('a purge examines what was written meanwhile before it hides a family, if that is much', async () => {
+  it('a purge examines what was written meanwhile before it begins with a family, if that is much', async () => {
     const ids: string[] = []
     const attempts: number[] = []
     const { engine, purge } = await setupTwo('purge', async (other, nth) => {
@@ -329,42 +329,20 @@ describe('what others do while an engine purges', () => {
     expect(await purge()).toMatchObject({ families: 1 })
   })
 
-  it('another engine sees nothing of a purged family whose rows are still there, and frees what came after it', async () => {
+  it('a retry of a task that came after a purged one finds it free while the purge goes on', async () => {
     const ids: string[] = []
-    let seen: unknown
+    let retried: unknown
     const { engine, clock } = await setupTwo('remove purged rows', async (other, nth) => {
-      if (nth > 1) return
-      for (const read of ['children', 'runs', 'calls', 'messages'] as const) {
-        await refusalOf(other[read](ids[0]!), 'NOT_FOUND')
-      }
-      await refusalOf(other.create({ name: 'below', parentId: ids[0]! }), 'NOT_FOUND')
-      await refusalOf(other.create({ name: 'after', blockedBy: [ids[0]!] }), 'NOT_FOUND')
-      const again = await other.create({ name: 'again', key: 'family' })
-      await other.retry(ids[1]!)
-      seen = {
-        tasks: (await other.list({ limit: 1_000 })).tasks.map(({ name }) => name),
-        hidden: await other.get(ids[0]!),
-        after: await other.get(ids[1]!),
-        isNew: again.id !== ids[0],
-        events: new Set((await history(other)).map(({ taskId }) => taskId)).size,
-      }
+      if (nth === 1) retried = await other.retry(ids[0]!)
     })
-    const root = await engine.create({ name: 'root', key: 'family' })
-    await engine.create(Array.from({ length: 400 }, () => ({ name: 'child', parentId: root.id })))
+    const root = await engine.create({ name: 'root' })
     const after = await engine.create({ name: 'after', blockedBy: [root.id], deadline: start + 1_000 })
-    ids.push(root.id, after.id)
+    ids.push(after.id)
     await engine.cancel(root)
     clock.advance(1_000)
     await reached(engine, after, 'failed')
     expect(await engine.purge({ before: start + 1_000 })).toMatchObject({ families: 1 })
-    expect(seen).toMatchObject({
-      tasks: ['after', 'again'],
-      hidden: null,
-      after: { status: 'submitted', blockedBy: [] },
-      isNew: true,
-      events: 2,
-    })
-    expect((await engine.list({ limit: 1_000 })).total).toBe(2)
+    expect(retried).toMatchObject({ status: 'submitted', blockedBy: [] })
   })
 })
 

@@ -16,7 +16,7 @@ const derived: Readonly<Record<string, readonly string[]>> = {
   fact: ['subject'],
   stint: ['seq'],
   // Ids, limits, folders and the indexes of facts: no content.
-  purging: ['root_id', 'through'],
+  purging: ['root_id'],
   setting: ['name', 'value'],
   board_mirror: ['dir', 'board', 'instance_id', 'until'],
   fact_word: ['branch', 'word', 'size', 'fact'],

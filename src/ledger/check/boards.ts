@@ -1,6 +1,5 @@
 // Rules about boards and mail.
 import { sql } from '../statement.ts'
-import { isShownTask } from '../tables/hidden.ts'
 import { type Check, statementCheck } from './rule.ts'
 
 const nextNumber = statementCheck(
@@ -23,7 +22,7 @@ const numbered = statementCheck(
   },
   sql`select task.id as subject, board.name as board, board.seen_seq as seen, task.seq
     from board cross join task
-    where board.parent_id is null and task.seq <= board.seen_seq and task.deleted_at is null and ${isShownTask}
+    where board.parent_id is null and task.seq <= board.seen_seq and task.deleted_at is null
       and not exists (select 1 from board_task where board_task.task_id = task.id and board_task.board = board.name)`,
   ({ board, seen, seq }) =>
     `It is task ${seq} of the ledger and has no number on the board ${board}, which has considered ${seen}.`,

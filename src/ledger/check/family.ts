@@ -1,7 +1,6 @@
 // Rules about parents and children: the place of a task in its tree, and what the end of one means for the other.
 import { counted } from '../../core/counted.ts'
 import { type RawSql, sql } from '../statement.ts'
-import { isShownTask } from '../tables/hidden.ts'
 import { type Check, statementCheck } from './rule.ts'
 
 const depth = statementCheck(
@@ -12,7 +11,7 @@ const depth = statementCheck(
   },
   sql`select task.id as subject, task.depth, parent.id as parent, parent.depth as above
     from task left join task as parent on parent.id = task.parent_id
-    where ${isShownTask} and task.depth <> coalesce(parent.depth + 1, 0)`,
+    where task.depth <> coalesce(parent.depth + 1, 0)`,
   ({ depth: found, parent, above }) =>
     parent === null
       ? `It is a root, and its depth is ${found}.`
@@ -43,7 +42,7 @@ const lane = statementCheck(
   },
   sql`select task.id as subject, task.lane, ${expectedLane} as expected
     from task left join task as parent on parent.id = task.parent_id
-    where ${isShownTask} and task.lane <> ${expectedLane}`,
+    where task.lane <> ${expectedLane}`,
   ({ lane: found, expected }) =>
     `It is in ${found === '' ? 'no lane' : `the lane of ${found}`}, and belongs in ${expected === '' ? 'none' : `that of ${expected}`}.`,
 )
@@ -87,7 +86,8 @@ const groupEnd = statementCheck(
 const purged = statementCheck(
   {
     name: 'purged-family',
-    explains: 'Only families that have ended are purged, because their tasks are hidden at once and their rows leave.',
+    explains:
+      'Only families that have ended are purged, because nothing in them may live again while their rows leave.',
   },
   sql`select task.id as subject, task.status, task.run_open as "runOpen", root.id as root
     from ${below(sql`select task.seq, task.seq from purging join task on task.id = purging.root_id`)} as below
@@ -95,6 +95,7 @@ const purged = statementCheck(
     where task.completed_at is null or task.run_open = 1`,
   ({ status, runOpen, root }) =>
     `It is ${status}${runOpen === 1 ? ' with an open run' : ''}, though the family of ${root} is being purged.`,
+  null,
 )
 
 export const familyChecks: readonly Check[] = [depth, childCount, lane, belowCanceled, groupEnd, purged]

@@ -2,12 +2,11 @@
 import { counted } from '../../core/counted.ts'
 import type { LedgerSnapshot } from '../snapshot.ts'
 import { queryRows, type RawSql, sql } from '../statement.ts'
-import { isShown, isShownTask } from '../tables/hidden.ts'
 import { IntegerGraph } from './integer-graph.ts'
 import { type Check, type Findings, pages, type Rule, statementCheck } from './rule.ts'
 
 /** A task that may still run: by itself, or once it is retried. Of others the counts are not kept up to date. */
-const mayRun = sql`task.status not in ('completed', 'canceled') and task.deleted_at is null and ${isShownTask}`
+const mayRun = sql`task.status not in ('completed', 'canceled') and task.deleted_at is null`
 
 const openBlockers = statementCheck(
   {
@@ -56,7 +55,7 @@ const earlyEdges = statementCheck(
   },
   sql`select edge.task_id as subject, blocker.id as blocker, blocker.status
     from dependency as edge join task as blocker on blocker.id = edge.blocker_id
-    where edge.kind = 'after' and edge.satisfied_at is not null and ${isShown(sql`edge.task_id`)}
+    where edge.kind = 'after' and edge.satisfied_at is not null
       and blocker.completed_at is null and blocker.deleted_at is null and blocker.attempt = 1`,
   ({ blocker, status }) => `Its dependency on ${blocker} is satisfied, and that task is ${status} and has never ended.`,
 )

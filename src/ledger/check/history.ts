@@ -4,8 +4,7 @@ import type { TaskStatus } from '../../entities/task.ts'
 import { eventBetween, taskTransitions } from '../../machines/transition-table.ts'
 import type { LedgerSnapshot } from '../snapshot.ts'
 import { sql } from '../statement.ts'
-import { isShownTask } from '../tables/hidden.ts'
-import { type Check, type Findings, pages, type Rule, statementCheck } from './rule.ts'
+import { type Check, type Findings, isKept, pages, type Rule, statementCheck } from './rule.ts'
 
 const beginning = statementCheck(
   {
@@ -18,7 +17,7 @@ const beginning = statementCheck(
     from task
     left join (select task_id, min(seq) as seq from event group by task_id) as first_event on first_event.task_id = task.id
     left join event as opening on opening.seq = first_event.seq
-    where ${isShownTask} and (opening.type is null or opening.type <> 'task.created')`,
+    where opening.type is null or opening.type <> 'task.created'`,
   ({ type }) => (type === null ? 'It has no event.' : `Its first event is ${type}.`),
 )
 
@@ -47,7 +46,8 @@ async function readHistory(ledger: LedgerSnapshot, findings: Findings): Promise<
     (
       hole,
     ) => sql`select event.task_id as task, event.seq, event.type, event.data, task.status from event cross join task
-      where task.id = event.task_id and (event.task_id, event.seq) > (${hole('task')}, ${hole('seq')}) and ${isShownTask}
+      where task.id = event.task_id and (event.task_id, event.seq) > (${hole('task')}, ${hole('seq')})
+        and ${isKept(sql`event.task_id`)}
       order by event.task_id, event.seq limit ${hole('limit')}`,
     { task: '', seq: 0 },
   )

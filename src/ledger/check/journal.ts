@@ -2,11 +2,9 @@
 import { counted } from '../../core/counted.ts'
 import { openCallStatuses } from '../../machines/lifecycles.ts'
 import { sql } from '../statement.ts'
-import { isShown, isShownTask } from '../tables/hidden.ts'
 import { type Check, statementCheck } from './rule.ts'
 
 const isOpen = sql`call.status in (${sql.join(openCallStatuses.map((status) => sql.lit(status)))})`
-const isShownEntry = isShown(sql`call.task_id`)
 
 const runOfEntry = statementCheck(
   {
@@ -16,10 +14,11 @@ const runOfEntry = statementCheck(
   },
   sql`select call.id as subject, call.task_id as task, call.kind, call.run, call.attempt, task.run as latest, task.attempt as "latestAttempt"
     from call join task on task.id = call.task_id
-    where ${isShownTask} and not (call.run = 0 and call.attempt = 0)
+    where not (call.run = 0 and call.attempt = 0)
       and (call.run < 1 or call.run > task.run or call.attempt < 1 or call.attempt > task.attempt)`,
   ({ task, kind, run, attempt, latest, latestAttempt }) =>
     `The ${kind} is of run ${run} and attempt ${attempt}, and ${task} has had ${counted(Number(latest), 'run')} and ${counted(Number(latestAttempt), 'attempt')}.`,
+  sql`violation.task`,
 )
 
 const openEntries = statementCheck(
@@ -30,11 +29,12 @@ const openEntries = statementCheck(
   },
   sql`select call.id as subject, call.task_id as task, call.kind, call.name, call.status, task.status as "taskStatus", task.run_open as "runOpen"
     from call join task on task.id = call.task_id
-    where ${isOpen} and ${isShownTask} and (
+    where ${isOpen} and (
       (task.completed_at is not null and (task.run_open = 0 or call.kind <> 'call' or call.status = 'pending'))
       or (call.status = 'in_progress' and call.run > 0 and task.run_open = 0))`,
   ({ task, kind, name, status, taskStatus, runOpen }) =>
     `The ${kind} ${name} is ${status}, though ${task} is ${taskStatus} and has ${runOpen === 1 ? 'an' : 'no'} open run.`,
+  sql`violation.task`,
 )
 
 const doubleEntries = statementCheck(
@@ -44,7 +44,7 @@ const doubleEntries = statementCheck(
       'At most one entry of a journal is open for one request, because a run that asks again continues with the entry that it finds.',
   },
   sql`select call.task_id as subject, call.kind, call.name, call.ordinal, count(*) as entries from call
-    where ${isOpen} and ${isShownEntry}
+    where ${isOpen}
     group by call.task_id, call.kind, call.name, call.ident, call.ordinal having count(*) > 1`,
   ({ kind, name, ordinal, entries }) =>
     `${entries} entries are open for the same request: ${kind} ${name}, number ${ordinal} of its kind.`,
@@ -60,10 +60,10 @@ const lines = statementCheck(
       select id as call_id, start_message_id as id, 'beginning' as place from call where start_message_id is not null
       union all select id, end_message_id, 'end' from call where end_message_id is not null
     ) as line on line.call_id = call.id
-    where ${isShownEntry}
-      and not exists (select 1 from message where message.id = line.id and message.task_id = call.task_id)`,
+    where not exists (select 1 from message where message.id = line.id and message.task_id = call.task_id)`,
   ({ task, name, line, place }) =>
     `The call ${name} names ${line} as the message about its ${place}, and ${task} has no such message.`,
+  sql`violation.task`,
 )
 
 const containers = statementCheck(
@@ -73,10 +73,11 @@ const containers = statementCheck(
       'An entry that was made inside a call names a call of the same task, because a repeated run looks for it there.',
   },
   sql`select call.id as subject, call.kind, call.name, call.parent_id as parent, call.task_id as task from call
-    where call.parent_id is not null and ${isShownEntry}
+    where call.parent_id is not null
       and not exists (select 1 from call as upper where upper.id = call.parent_id and upper.task_id = call.task_id)`,
   ({ kind, name, parent, task }) =>
     `The ${kind} ${name} was made inside the call ${parent}, which is not in the journal of ${task}.`,
+  sql`violation.task`,
 )
 
 const messageNumbers = statementCheck(
@@ -86,7 +87,6 @@ const messageNumbers = statementCheck(
       'The messages of a task are numbered from 1 without gaps, because messages are only added and never deleted.',
   },
   sql`select task_id as subject, count(*) as messages, min(n) as lowest, max(n) as highest from message
-    where ${isShown(sql`message.task_id`)}
     group by task_id having min(n) <> 1 or max(n) <> count(*)`,
   ({ messages, lowest, highest }) =>
     `It has ${counted(Number(messages), 'message')}, numbered from ${lowest} to ${highest}.`,
@@ -99,12 +99,12 @@ const waits = statementCheck(
       'An open wait is recorded twice, as an entry of the journal and as edges to the tasks it waits for, because only an edge ends it when such a task does.',
   },
   sql`select edge.task_id as subject, edge.blocker_id as blocker, edge.call_id as entry from dependency as edge
-      where edge.kind = 'wait' and edge.satisfied_at is null and ${isShown(sql`edge.task_id`)}
+      where edge.kind = 'wait' and edge.satisfied_at is null
         and not exists (select 1 from call where call.id = edge.call_id and call.task_id = edge.task_id
           and call.kind = 'wait' and call.status = 'pending')
     union all
     select call.task_id, null, call.id from call
-      where call.kind = 'wait' and ${isOpen} and ${isShownEntry}
+      where call.kind = 'wait' and ${isOpen}
         and not exists (select 1 from dependency as edge where edge.kind = 'wait' and edge.call_id = call.id)`,
   ({ blocker, entry }) =>
     blocker === null

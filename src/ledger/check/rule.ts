@@ -61,20 +61,29 @@ export class Findings {
   }
 }
 
+/** A task is not being purged. One that is has lost some of its rows, so that rules about what belongs together do not hold for it. */
+export const isKept = (task: RawSql) => sql`cast(${task} as text) not in (
+    with recursive purged (id) as (
+      select task.id from purging join task on task.id = purging.root_id
+      union select task.id from purged cross join task where task.parent_id = purged.id)
+    select id from purged)`
+
 /**
  * A rule whose violations a statement selects, each with an alias `subject`. Those that are listed are read; the others are only counted,
- * by the database.
+ * by the database. `about`: which column of a violation has the id of the task; null if the rule also holds for a task that is being purged.
  */
 export function statementCheck(
   rule: Rule,
   violations: RawSql | ((dialect: Dialect) => RawSql),
   messageOf: (found: StoredRow) => string,
+  about: RawSql | null = sql`violation.subject`,
 ): Check {
   return {
     rules: [rule],
     async run(ledger, findings) {
       const compiler = createCompiler(ledger.dialect)
-      const query = typeof violations === 'function' ? violations(ledger.dialect) : violations
+      const all = typeof violations === 'function' ? violations(ledger.dialect) : violations
+      const query = about === null ? all : sql`select * from (${all}) as violation where ${isKept(about)}`
       const { limit } = findings
       const listed = await ledger.run(
         rows<StoredRow>(

@@ -1,7 +1,6 @@
 // Rules about runs: their numbers, and what a task says about its latest one.
 import { counted } from '../../core/counted.ts'
 import { sql } from '../statement.ts'
-import { isShown, isShownTask } from '../tables/hidden.ts'
 import { type Check, statementCheck } from './rule.ts'
 
 const numbers = statementCheck(
@@ -14,8 +13,8 @@ const numbers = statementCheck(
     from task left join (
       select task_id, count(*) as runs, min(number) as lowest, max(number) as highest from run group by task_id
     ) as numbered on numbered.task_id = task.id
-    where ${isShownTask} and (task.run <> coalesce(numbered.runs, 0)
-      or numbered.lowest <> 1 or numbered.highest <> task.run)`,
+    where task.run <> coalesce(numbered.runs, 0)
+      or numbered.lowest <> 1 or numbered.highest <> task.run`,
   ({ latest, runs, lowest, highest }) =>
     Number(runs) === 0
       ? `Its row counts ${counted(Number(latest), 'run')}, and none is recorded.`
@@ -30,7 +29,7 @@ const attempts = statementCheck(
   },
   sql`select task.id as subject, run.number, run.attempt, task.attempt as latest
     from run join task on task.id = run.task_id
-    where ${isShownTask} and (run.attempt < 1 or run.attempt > task.attempt)`,
+    where run.attempt < 1 or run.attempt > task.attempt`,
   ({ number, attempt, latest }) => `Run ${number} is of attempt ${attempt}, and the task is at attempt ${latest}.`,
 )
 
@@ -42,8 +41,8 @@ const openRun = statementCheck(
   },
   sql`select task.id as subject, task.run as latest, task.run_open as says, unclosed.number as found
     from task left join run as unclosed on unclosed.task_id = task.id and unclosed.status <> 'closed'
-    where ${isShownTask} and (task.run_open <> case when unclosed.number is null then 0 else 1 end
-      or unclosed.number <> task.run)`,
+    where task.run_open <> case when unclosed.number is null then 0 else 1 end
+      or unclosed.number <> task.run`,
   ({ latest, says, found }) => {
     if (found === null) return `It says that run ${latest} is open, and no run of it is.`
     if (says !== 1) return `It says that no run is open, and run ${found} is not closed.`
@@ -59,8 +58,8 @@ const liveRun = statementCheck(
   },
   sql`select task.id as subject, task.status, live.number
     from task left join run as live on live.task_id = task.id and live.status = 'live'
-    where ${isShownTask} and ((live.number is not null and task.status <> 'working')
-      or (live.number is null and task.status = 'working' and task.executor is not null and task.is_group = 0))`,
+    where (live.number is not null and task.status <> 'working')
+      or (live.number is null and task.status = 'working' and task.executor is not null and task.is_group = 0)`,
   ({ status, number }) =>
     number === null ? 'It is working, and it has no live run.' : `It is ${status}, and its run ${number} is live.`,
 )
@@ -72,7 +71,7 @@ const holder = statementCheck(
       'An open run names an engine that the ledger knows, because otherwise no engine could find out that its holder is lost.',
   },
   sql`select run.task_id as subject, run.number, run.instance_id as holder from run
-    where run.status <> 'closed' and ${isShown(sql`run.task_id`)}
+    where run.status <> 'closed'
       and not exists (select 1 from instance where instance.id = run.instance_id)`,
   ({ number, holder }) => `Run ${number} is open in the engine ${holder}, which the ledger does not know.`,
 )

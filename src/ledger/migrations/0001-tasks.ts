@@ -138,9 +138,7 @@ function dependencyTable({ integer, table, index }: Spelling): Compilable[] {
   ]
 }
 
-/** The families that are being purged: hidden as soon as their root is listed here, while their rows leave in pieces. */
-function purgingTable({ integer, table }: Spelling): Compilable {
-  return table('purging')
-    .addColumn('root_id', 'text', (column) => column.notNull().primaryKey().references('task.id'))
-    .addColumn('through', integer, required)
+/** The roots of families whose rows are being removed: nothing in them may live again. */
+function purgingTable({ table }: Spelling): Compilable {
+  return table('purging').addColumn('root_id', 'text', (column) => column.notNull().primaryKey().references('task.id'))
 }

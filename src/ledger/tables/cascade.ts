@@ -17,7 +17,6 @@ import {
 } from '../statement.ts'
 import { calls } from './call.ts'
 import { dependencies } from './dependency.ts'
-import { isShownTask } from './hidden.ts'
 import { withBelow } from './task-columns.ts'
 
 const cancelable = sql.join(statesAccepting('cancel').map((status) => sql.lit(status)))
@@ -97,7 +96,7 @@ function cascadeStatements(compiler: StatementCompiler) {
     selectEdgesOut: prepareText(
       (hole) => sql`select ${dependencies.columns('edge')} from dependency as edge join task on task.id = edge.task_id
         where edge.satisfied_at is null and edge.blocker_id in (${listed(hole)})
-          and task.status not in (${terminal}) and task.deleted_at is null and ${isShownTask}`,
+          and task.status not in (${terminal}) and task.deleted_at is null`,
     ),
     insertDeleted: prepareText(
       { inserts: 'event' },

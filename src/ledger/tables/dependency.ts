@@ -3,7 +3,6 @@ import { defineTable, ofCall, ofTask, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { column, type Holes, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { createPathSearch } from './dependency-path.ts'
-import { isShown } from './hidden.ts'
 
 export const dependencies = defineTable('dependency', {
   taskId: ofTask,
@@ -82,11 +81,7 @@ function edgeStatements(compiler: StatementCompiler) {
   const { prepare } = compiler
   const { select } = statementsOf(compiler, dependencies)
   const selectDependents = select((edge, hole) =>
-    edge
-      .where('blocker_id', '=', hole('blocker', ofTask))
-      .where('satisfied_at', 'is', null)
-      .where(sql<boolean>`${isShown(sql`dependency.task_id`)}`)
-      .limit(hole('limit')),
+    edge.where('blocker_id', '=', hole('blocker', ofTask)).where('satisfied_at', 'is', null).limit(hole('limit')),
   )
   const selectOpenWaits = select((edge, hole) =>
     edge.where(aWait).where('call_id', '=', hole('call', ofCall)).where('satisfied_at', 'is', null),

@@ -1,10 +1,8 @@
 // The event table: the audit trail and the only feed. Its `seq` is the position of each follower.
-import type { TaskEvent } from '../../entities/event.ts'
 import { defineTable, json, ofTask, plain, serial, statementsOf } from '../columns.ts'
-import type { Op, Tx } from '../ledger.ts'
+import type { Tx } from '../ledger.ts'
 import { pageOf } from '../page-bytes.ts'
-import { appendEvent, column, type Holes, listed, numberOf, type StatementCompiler, sliced, sql } from '../statement.ts'
-import { isShown } from './hidden.ts'
+import { appendEvent, type Holes, numberOf, type StatementCompiler, sql } from '../statement.ts'
 
 export const events = defineTable('event', {
   seq: serial,
@@ -47,18 +45,8 @@ function eventsOnSide(
   side: '<' | '>',
   order: 'asc' | 'desc',
 ): { list: Tx['event']['after']; page: Tx['event']['pageAfter'] } {
-  const { prepare, prepareText, dialect } = compiler
+  const { prepare, dialect } = compiler
   const { select } = statementsOf(compiler, events)
-  const selectHiddenThrough = prepareText(() => sql`select max(through) from purging`)
-  const selectHidden = prepareText(
-    (hole) => sql`select value from ${listed(dialect, hole('tasks'))} as named where not ${isShown(sql`named.value`)}`,
-  )
-  function* withoutHidden(page: TaskEvent[], through: number): Op<TaskEvent[]> {
-    const named = new Set(page.filter(({ seq }) => seq <= through).map(({ taskId }) => taskId))
-    if (named.size === 0) return page
-    const hidden = new Set(yield* column<string>(selectHidden, { tasks: JSON.stringify([...named]) }))
-    return page.filter(({ taskId }) => !hidden.has(taskId))
-  }
   const sizes = (db: typeof dialect.db, hole: Holes) =>
     db
       .selectFrom('event')
@@ -74,24 +62,12 @@ function eventsOnSide(
   const selectOfTask = select((event, hole) =>
     event
       .where('task_id', '=', hole('task', ofTask))
-      .where(sql<boolean>`${isShown(hole('task'))}`)
       .where('seq', side, hole('seq'))
       .orderBy('seq', order)
       .limit(hole('limit')),
   )
-  const list: Tx['event']['after'] = function* (seq, limit, task) {
-    if (task !== undefined) return yield* events.list(selectOfTask, { seq, limit, task })
-    let page = yield* events.list(selectOfAll, { seq, limit })
-    const through = page.length === 0 ? 0 : yield* numberOf(selectHiddenThrough)
-    if (through === 0) return page
-    // The events of what is being purged may be many: each statement reads as many rows as a page has.
-    const shown: TaskEvent[] = []
-    for (;;) {
-      for (const event of yield* withoutHidden(page, through)) if (shown.length < limit) shown.push(event)
-      if (page.length < limit || shown.length === limit) return shown
-      page = yield* sliced(events.list(selectOfAll, { seq: page.at(-1)?.seq, limit }))
-    }
-  }
+  const list: Tx['event']['after'] = (seq, limit, task) =>
+    task === undefined ? events.list(selectOfAll, { seq, limit }) : events.list(selectOfTask, { seq, limit, task })
   const page: Tx['event']['pageAfter'] = (seq, limit, task) =>
     pageOf(
       task === undefined ? sizesOfAll : sizesOfTask,

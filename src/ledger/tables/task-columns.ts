@@ -2,7 +2,6 @@
 import { defineTable, flag, json, jsonOrNull, ofKey, ofTask, plain, type StandIns, serial } from '../columns.ts'
 import { type Dialect, listed, type RawSql, type StatementCompiler, sql } from '../statement.ts'
 import { unreadableValue } from '../unreadable.ts'
-import { isShown } from './hidden.ts'
 
 /** What `save` writes: everything that changes while a task lives. */
 export const stateFields = {
@@ -134,7 +133,7 @@ export function countOfBelow({ prepareText }: StatementCompiler, limit: number) 
   return prepareText(
     'claimable',
     (hole) => sql`${withBelow(hole('root'))}
-      select count(*) as tasks from (select 1 from below where ${isShown(hole('root'))} limit ${limit}) as counted`,
+      select count(*) as tasks from (select 1 from below limit ${limit}) as counted`,
   )
 }
 

@@ -3,7 +3,6 @@ import type { BriefRecord, TaskRecord } from '../../entities/task.ts'
 import { ofTask } from '../columns.ts'
 import type { Op } from '../ledger.ts'
 import { among, numberOf, type StatementCompiler, sql } from '../statement.ts'
-import { isShown } from './hidden.ts'
 import { countOfBelow, tasks, withBelow } from './task-columns.ts'
 import { byPriority, type Match, maxRowsRead, maxRowsReturned, type TaskReader } from './task-list-reader.ts'
 
@@ -65,7 +64,6 @@ export class TaskFamilies {
   /** All tasks below one, deleted ones included. A cycle of parents, which errand never writes, ends here. */
   *#below(root: string): Op<Child[]> {
     const found = new Map<string, Child>()
-    if ((yield* this.#reader.rows(this.#statements.shown, { root })).length === 0) return []
     for (let parents = [root]; parents.length > 0; ) {
       const next: string[] = []
       for (let at = 0; at < parents.length; at += maxRowsReturned) {
@@ -89,7 +87,7 @@ function familyStatements(compiler: StatementCompiler) {
   const { prepareText, dialect } = compiler
   const childCount = prepareText(
     (hole) =>
-      sql`select count(*) as children from (select 1 from task where parent_id = ${hole('parent', ofTask)} and ${isShown(hole('parent'))} limit ${maxRowsRead + 1}) as counted`,
+      sql`select count(*) as children from (select 1 from task where parent_id = ${hole('parent', ofTask)} limit ${maxRowsRead + 1}) as counted`,
   )
   const belowCount = countOfBelow(compiler, maxRowsRead + 1)
   const children = prepareText(
@@ -111,6 +109,5 @@ function familyStatements(compiler: StatementCompiler) {
       where parent_id = ${hole('parent', ofTask)} and (status, seq) > (${hole('status')}, ${hole('seq')})
       order by status, seq limit ${maxRowsRead}`,
   )
-  const shown = prepareText((hole) => sql`select 1 as shown where ${isShown(hole('root'))}`)
-  return { shown, childCount, belowCount, children, subtree, someChildren, childrenOfOne }
+  return { childCount, belowCount, children, subtree, someChildren, childrenOfOne }
 }

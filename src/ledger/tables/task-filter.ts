@@ -2,7 +2,6 @@
 import type { TaskStatus } from '../../entities/task.ts'
 import type { TaskFilter } from '../ledger.ts'
 import { among, type Dialect, type RawSql, sql } from '../statement.ts'
-import { isShownTask } from './hidden.ts'
 import { hasTag, isQueuedBehindItsRun } from './task-columns.ts'
 
 /** The conditions on a row by itself; `words` and `below` are matched apart (task-list-matches.ts). */
@@ -10,7 +9,6 @@ export function conditionsOf(dialect: Dialect, filter: TaskFilter): RawSql[] {
   const { statuses, parentId, executor, keyPrefix, owner, ready, released, failedWith, type, ids } = filter
   return [
     sql`deleted_at is null`,
-    isShownTask,
     ...(statuses === undefined ? [] : [isOneOf(statuses)]),
     ...(parentId === undefined ? [] : [parentId === null ? sql`parent_id is null` : sql`parent_id = ${parentId}`]),
     ...(executor === undefined ? [] : [sql`executor = ${executor}`]),

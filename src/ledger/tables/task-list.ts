@@ -3,7 +3,6 @@
 import { type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import type { Op, Reads, TaskFilter } from '../ledger.ts'
 import { type StatementCompiler, sql } from '../statement.ts'
-import { isShownTask } from './hidden.ts'
 import { TaskFamilies } from './task-families.ts'
 import { conditionsOf } from './task-filter.ts'
 import { allOf, TaskMatches } from './task-list-matches.ts'
@@ -33,7 +32,7 @@ export function createTaskLists(compiler: StatementCompiler): Lists {
   const matches = new TaskMatches(compiler, reader, families)
   const countStatuses = prepareText(
     (hole) => sql`select status, count(*) as tasks ${reader.fromTask}
-      where seq > ${hole('beyond')} and seq <= ${hole('upTo')} and deleted_at is null and ${isShownTask} group by status`,
+      where seq > ${hole('beyond')} and seq <= ${hole('upTo')} and deleted_at is null group by status`,
   )
 
   /** By priority, then age. */

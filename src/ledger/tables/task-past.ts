@@ -2,7 +2,6 @@
 import type { Op, TaskAtEvent } from '../ledger.ts'
 import { queryRows, sliced, sql } from '../statement.ts'
 import { events } from './event.ts'
-import { isShownTask } from './hidden.ts'
 import { tasks } from './task-columns.ts'
 import { isAmong } from './task-filter.ts'
 import type { TaskMatches } from './task-list-matches.ts'
@@ -31,7 +30,6 @@ export function* tasksAsOf(
       )
       .select([tasks.columns(), events.columns('event', 'event.')] as never)
       .where('task.seq', '>', afterSeq)
-      .where(isShownTask)
       .where(sql<boolean>`(${part === undefined ? isAmong(reader.dialect, ids ?? []) : reader.isIn(part)})`)
       // The last event is not enough: the run of a deleted task closes after `task.deleted`.
       .where(

@@ -2,7 +2,6 @@
 import { flag, jsonOrNull, ofTask, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { type StatementCompiler, sql, write } from '../statement.ts'
-import { isShownTask } from './hidden.ts'
 import { ancestorsOf } from './task-ancestors.ts'
 import { anyAwake } from './task-awake.ts'
 import { createChildFacts } from './task-children.ts'
@@ -16,7 +15,7 @@ const counted = { counted: true }
 
 export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   const { dialect } = compiler
-  const { selectRow, select, finds, inserts, saves } = statementsOf(compiler, tasks, { shown: isShownTask })
+  const { selectRow, select, finds, inserts, saves } = statementsOf(compiler, tasks)
   const selectById = selectRow('id')
   const selectByPrefix = select((task, hole) =>
     task
@@ -54,10 +53,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
 }
 
 function updates({ prepare, prepareText }: StatementCompiler) {
-  const updateFreed = prepareText(
-    { changes: 'task' },
-    (hole) => sql`update task set key = null where key = ${hole('key')} and not ${isShownTask}`,
-  )
+  const updateFreed = prepare((db, hole) => db.updateTable('task').set({ key: null }).where('key', '=', hole('key')))
   const updateChildCount = prepare((db, hole) =>
     db
       .updateTable('task')

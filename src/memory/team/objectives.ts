@@ -10,7 +10,7 @@ import { everyRow } from '../../ledger/all-rows.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import { touched } from '../../machines/changed-task.ts'
 import { objectiveEventBetween } from '../../machines/lifecycles.ts'
-import { eventOf, requestedBy, type StepContext } from '../../operations/steps/step-context.ts'
+import { eventOf, refusePurged, requestedBy, type StepContext } from '../../operations/steps/step-context.ts'
 import type { MemoryHost } from '../memory-host.ts'
 import { addObjectives, ensureTeam } from './team.ts'
 import { loadOwn, loadShared } from './team-scope.ts'
@@ -51,6 +51,7 @@ export async function updateObjective(
     name: 'update objective',
     *decide(tx): Op<Objective[]> {
       const task = yield* loadShared(tx, caller, request.taskId)
+      yield* refusePurged(tx, task)
       const [objective] = yield* requireObjectives(tx, task, [request.objectiveId])
       yield* changeObjective(tx, task, objective as ObjectiveRecord, request, ctx)
       return (yield* tx.team.objectives(task.id)).map(toObjective)

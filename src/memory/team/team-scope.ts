@@ -4,12 +4,12 @@ import type { Caller } from '../../bus/caller.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { requireWithin } from '../../operations/steps/conditions.ts'
-import { loadTask } from '../../operations/steps/step-context.ts'
+import { loadTask, loadToChange } from '../../operations/steps/step-context.ts'
 
-/** Loads a task of the caller's own subtree. @throws ErrandError FORBIDDEN { taskId, scope }, NOT_FOUND */
+/** Loads a task of the caller's own subtree that is to be changed. @throws ErrandError FORBIDDEN { taskId, scope }, NOT_FOUND, PURGED */
 export function* loadOwn(tx: Reads, caller: Caller, taskId: string): Op<TaskRecord> {
   if (caller.taskId !== undefined) yield* requireWithin(tx, caller.taskId, [taskId])
-  return yield* loadTask(tx, taskId)
+  return yield* loadToChange(tx, taskId)
 }
 
 /** `loadOwn`, or the task of the caller's team. @throws ErrandError FORBIDDEN { taskId, scope }, NOT_FOUND */

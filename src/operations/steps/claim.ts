@@ -10,7 +10,7 @@ import { isByHand, obstacleOf } from '../../machines/readiness.ts'
 import { requireTransition } from '../../machines/transition-table.ts'
 import { amend } from './amend.ts'
 import { searchNeeded } from './claim-search.ts'
-import { blocked, loadTask, type StepContext } from './step-context.ts'
+import { blocked, loadTask, loadToChange, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 import { endRest } from './wait.ts'
 import { wayToWorking } from './walk.ts'
@@ -38,7 +38,7 @@ const maxLookedAt = 2_000
 export function claim(request: ClaimRequest): Step<TaskRecord | null> {
   return step('claim', function* (tx) {
     const { taskId, owner, source } = request
-    const named = taskId === null ? undefined : yield* loadTask(tx, taskId)
+    const named = taskId === null ? undefined : yield* loadToChange(tx, taskId)
     if (named !== undefined) {
       // Checked before other tasks are freed: a refusal after a write makes the whole group commit run again.
       yield* endIfOver(tx, named, request)

@@ -22,7 +22,7 @@ import { belowCanceled, canceledAbove, reviveGroupsAbove } from './groups-above.
 import { keyConflict, keyTaken, newTask, requirePlace, requireSameDefinition } from './new-task.ts'
 import { refuseCommands } from './right-to-run.ts'
 import { settleAll, settleBlockers, settleEdges } from './settle-family.ts'
-import { eventOf, requireTask, requireTeams, type StepContext } from './step-context.ts'
+import { beingPurged, eventOf, isPurged, requireTask, requireTeams, type StepContext } from './step-context.ts'
 import { noteConcerned } from './stuck.ts'
 import { writeLine } from './write-message.ts'
 
@@ -31,6 +31,8 @@ interface Loaded {
   keyed: Map<string, NewTask>
   /** Stored tasks that drafts name: parents and blockers. */
   stored: Map<string, TaskRecord>
+  /** Those of them that are being purged. */
+  purged: Set<string>
   /** By draft: the open blockers of the stored group it joins, directly or in groups of its own. They block the draft too. */
   inherited: Map<string, string[]>
   /** Canceled tasks above stored parents, by parent. */
@@ -137,6 +139,7 @@ function* loadRelatives(
   const loaded: Omit<Loaded, 'allowance'> = {
     keyed: new Map(),
     stored: new Map(),
+    purged: new Set(),
     inherited: new Map(),
     canceled: new Map(),
     cycle: undefined,
@@ -147,10 +150,16 @@ function* loadRelatives(
     all([...keys].map((key) => tx.task.getByKey(key))),
     all([...relatives].filter((id) => !own.has(id)).map((id) => tx.task.get(id))),
   ])
-  for (const task of keyed) if (task !== undefined) loaded.keyed.set(task.key as string, task)
-  for (const task of stored) if (task !== undefined) loaded.stored.set(task.id, task)
-  const newKeys = [...keys].filter((key) => !loaded.keyed.has(key))
-  if (newKeys.length > 0 && (yield* tx.purge.isHiding())) for (const key of newKeys) yield* tx.task.freeKey(key)
+  for (const task of keyed) {
+    if (task === undefined) continue
+    if (yield* isPurged(tx, task)) yield* tx.task.freeKey(task.key as string)
+    else loaded.keyed.set(task.key as string, task)
+  }
+  for (const task of stored) {
+    if (task === undefined) continue
+    loaded.stored.set(task.id, task)
+    if (yield* isPurged(tx, task)) loaded.purged.add(task.id)
+  }
   const places = new Map<string, Place>()
   const awaited: AwaitedDraft[] = []
   for (const draft of drafts) {
@@ -314,17 +323,16 @@ function requireKeyOfOwn(draft: TaskDraft, existing: NewTask, by: Caller | undef
 }
 
 /** Reports a task that the caller may not name as unknown. */
-function known(
-  task: TaskRecord | undefined,
-  id: string,
-  isFor: (principal: string | undefined) => boolean,
-): TaskRecord {
-  return requireTask(task !== undefined && isFor(task.policy.principal) ? task : undefined, id)
+function known({ stored, purged }: Loaded, id: string, isFor: (principal: string | undefined) => boolean): TaskRecord {
+  const found = stored.get(id)
+  const task = requireTask(found !== undefined && isFor(found.policy.principal) ? found : undefined, id)
+  if (purged.has(id)) throw beingPurged(task)
+  return task
 }
 
 function requireOpenParent(parentId: string, loaded: Loaded, by: Caller | undefined): void {
   const isFor = (principal: string | undefined): boolean => by === undefined || mayAffect(by, principal)
-  const parent = known(loaded.stored.get(parentId), parentId, isFor)
+  const parent = known(loaded, parentId, isFor)
   const canceled = loaded.canceled.get(parentId)
   if (canceled) throw belowCanceled(`add a child to ${parentId}`, canceled, parentId)
   if (acceptedEvents(parent.status).length > 0) return
@@ -349,7 +357,7 @@ function edgesOf(
     if (own.has(blockerId)) return { blockerId, open: true, broken: false }
     const isFor = (principal: string | undefined): boolean =>
       by === undefined || inherited.has(blockerId) || mayKnowOf(by, principal)
-    const { status } = known(loaded.stored.get(blockerId), blockerId, isFor)
+    const { status } = known(loaded, blockerId, isFor)
     return { blockerId, open: status !== 'completed', broken: isBroken(status) }
   })
 }

@@ -6,7 +6,7 @@ import { type Op, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { touched } from '../../machines/changed-task.ts'
 import { nextStatus } from '../../machines/transition-table.ts'
 import { cancelBelow, cancelFamily, settleAll, settleByChildren } from './settle-family.ts'
-import { eventOf, type StepContext } from './step-context.ts'
+import { eventOf, refusePurged, type StepContext } from './step-context.ts'
 
 export type ChildrenPolicy = 'promote' | 'cascade' | 'refuse'
 
@@ -15,6 +15,7 @@ export function deleteTask(id: string, policy: ChildrenPolicy, ctx: StepContext)
   return step('delete', function* (tx) {
     const task = yield* tx.task.get(id)
     if (!task || task.deletedAt !== null) return false
+    yield* refusePurged(tx, task)
     const children = policy === 'cascade' ? [] : yield* tx.task.children(id)
     if (policy === 'refuse' && children.length > 0) {
       throw new ErrandError(

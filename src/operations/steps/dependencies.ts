@@ -9,7 +9,7 @@ import { cycleError } from '../../machines/task-graph.ts'
 import { awaitsChildren } from '../../machines/transition-table.ts'
 import { amend } from './amend.ts'
 import { settleAll, settleEdges } from './settle-family.ts'
-import { eventOf, loadTask, type StepContext } from './step-context.ts'
+import { eventOf, loadToChange, type StepContext } from './step-context.ts'
 
 /** The change, loaded and free of cycles. */
 export interface Rewiring {
@@ -29,7 +29,7 @@ export function* loadRewiring(
   change: { add: readonly string[]; remove: readonly string[] },
 ): Op<Rewiring> {
   const added: TaskRecord[] = []
-  for (const id of new Set(change.add)) added.push(yield* loadTask(tx, id))
+  for (const id of new Set(change.add)) added.push(yield* loadToChange(tx, id))
   const inGroup = task.group ? (yield* tx.task.subtree(task.id)).filter(mayBeRewired) : []
   const ids = added.map((each) => each.id)
   if (ids.length > 0) {
@@ -104,7 +104,7 @@ function rewiring(
   ctx: StepContext,
 ): Step<void> {
   return step(name, function* (tx) {
-    const task = yield* loadTask(tx, id)
+    const task = yield* loadToChange(tx, id)
     const loaded = yield* loadRewiring(tx, task, change)
     requireRewirable(task, name)
     yield* writeRewiring(tx, loaded, ctx)

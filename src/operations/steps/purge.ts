@@ -1,5 +1,5 @@
 // Purge: removes settled families from the ledger, with all their rows and events, and mail that has been read. A read finds the families,
-// a step hides them if nothing of them has changed since, and further steps remove their rows.
+// a step marks them if nothing of them has changed since, and further steps remove their rows.
 
 import { ErrandError } from '../../core/errors.ts'
 import {
@@ -16,12 +16,14 @@ import {
 const setting = 'purgedThrough'
 
 /** The maximum of rows that one transaction removes: short transactions let others write in between. */
-export const maxRowsRemoved = 250
+const maxRowsRemoved = 250
+/** The maximum of tasks that one transaction removes. */
+export const maxTasksRemoved = 200
 /** The maximum of roots that one read examines. */
 const maxRoots = 200
 /** How many of them are examined at once: on a server they share its round trips. */
 const inspectedTogether = 20
-/** The maximum of events that the step which hides families may have to examine. */
+/** The maximum of events that the step which marks families may have to examine. */
 const maxEventsBehind = 1_000
 
 /** Families that may be purged, as of a position of the feed. */
@@ -67,27 +69,50 @@ export function* unchanged(tx: Reads, { families, asOf }: PurgeBatch): Op<PurgeB
   return { families: families.filter(({ root }) => !touched.has(root)), asOf: last }
 }
 
-/** Hides the families of a batch and begins to remove them; undefined if too much has been written since the batch was found. */
-export function hideFamilies(batch: PurgeBatch): Step<Purgeable[] | undefined> {
+/** Marks the families of a batch as being purged; undefined if too much has been written since the batch was found. */
+export function beginPurge(batch: PurgeBatch): Step<Purgeable[] | undefined> {
   return step('purge', function* (tx) {
     if ((yield* tx.event.last()) - batch.asOf > maxEventsBehind) return undefined
     const { families } = yield* unchanged(tx, batch)
     const roots = yield* all(families.map(({ root }) => tx.task.get(root)))
+    const begun = yield* all(families.map(({ root }) => tx.purge.includes(root)))
     // Another engine may have been faster.
-    const hidden = families.filter((_, at) => roots[at] !== undefined)
-    if (hidden.length === 0) return hidden
-    yield* tx.purge.hide(hidden)
-    const through = hidden.reduce((latest, family) => Math.max(latest, family.through), 0)
-    if (through > (yield* purgedThrough(tx))) yield* tx.setting.put(setting, through)
-    yield* tx.purge.remove(maxRowsRemoved)
-    return hidden
+    const marked = families.filter((_, at) => roots[at] !== undefined && !begun[at])
+    if (marked.length === 0) return marked
+    yield* tx.purge.begin(marked)
+    yield* raisePurgedThrough(
+      tx,
+      marked.reduce((latest, family) => Math.max(latest, family.through), 0),
+    )
+    return marked
   })
 }
 
-/** Removes rows of hidden families; returns whether there may be more. */
-export const removeRows: Step<boolean> = step('remove purged rows', function* (tx) {
-  return (yield* tx.purge.remove(maxRowsRemoved)) === maxRowsRemoved
-})
+/** Tasks of families that are being purged, the lower ones before those above them; none when all are removed. */
+export function* tasksToRemove(tx: Reads): Op<string[]> {
+  const roots = yield* tx.purge.begun(maxRoots)
+  let tasks: string[] = []
+  for (let at = 0; at < roots.length && tasks.length < maxTasksRemoved; at += inspectedTogether) {
+    const some = roots.slice(at, at + inspectedTogether)
+    const below = yield* all(some.map((root) => tx.task.idsBelow(root)))
+    // Each list has parents before their children.
+    tasks = tasks.concat(some.flatMap((root, nth) => [root, ...(below[nth] as string[])].reverse()))
+  }
+  return tasks
+}
+
+/** Removes rows of some tasks; returns whether there may be more. */
+export function removeRows(tasks: readonly string[]): Step<boolean> {
+  return step('remove purged rows', function* (tx) {
+    // A step that does not bring a task back to life may have added an event since the purge began.
+    yield* raisePurgedThrough(tx, yield* tx.purge.lastEvent(tasks))
+    return yield* tx.purge.remove(tasks, maxRowsRemoved)
+  })
+}
+
+function* raisePurgedThrough(tx: Tx, through: number): Op<void> {
+  if (through > (yield* purgedThrough(tx))) yield* tx.setting.put(setting, through)
+}
 
 /** Removes read mail; returns whether there may be more. */
 export function forgetMail(before: number): Step<boolean> {

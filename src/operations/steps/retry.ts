@@ -7,7 +7,7 @@ import type { TaskPolicy, TaskRecord } from '../../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../../ledger/ledger.ts'
 import { requireTransition } from '../../machines/transition-table.ts'
 import { belowCanceled, canceledAbove, futureDeadline } from './groups-above.ts'
-import { loadTask, type StepContext } from './step-context.ts'
+import { loadToChange, type StepContext } from './step-context.ts'
 import { transitionAll } from './transition.ts'
 import type { Edge } from './walk.ts'
 
@@ -20,7 +20,7 @@ export interface RetryOptions {
 /** FAILED → SUBMITTED. A group retries its failed children. The options apply until the next retry by hand. */
 export function retry(id: string, ctx: StepContext, options: RetryOptions = {}): Step<void> {
   return step('retry', function* (tx) {
-    const task = yield* loadTask(tx, id)
+    const task = yield* loadToChange(tx, id)
     requireTransition(task, 'retry')
     const canceled = yield* canceledAbove(tx, id)
     if (canceled) throw belowCanceled(`retry ${id}`, canceled, task.parentId)

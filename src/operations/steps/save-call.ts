@@ -8,7 +8,7 @@ import { isSettled, type TaskRecord } from '../../entities/task.ts'
 import { type NewCall, type Op, type Reads, type Step, step } from '../../ledger/ledger.ts'
 import { callTransitions, openCallStatuses } from '../../machines/lifecycles.ts'
 import { callEvent } from './journal-closing.ts'
-import { loadTask, type StepContext } from './step-context.ts'
+import { loadToChange, type StepContext } from './step-context.ts'
 
 /** The number of the run of saved calls: none. */
 const noRun = 0
@@ -41,7 +41,7 @@ export interface SaveCallRequest extends StepContext {
 export function saveCall(request: SaveCallRequest): Step<void> {
   const { call } = request
   return step('save call', function* (tx) {
-    const task = yield* loadTask(tx, call.taskId)
+    const task = yield* loadToChange(tx, call.taskId)
     const existing = yield* tx.call.get(call.id)
     yield* requireMessages(tx, call)
     if (existing !== undefined) requireSameCall(existing, call)

@@ -7,7 +7,7 @@ import type { MessageRecord } from '../../entities/message.ts'
 import { isSettled } from '../../entities/task.ts'
 import { type Step, step } from '../../ledger/ledger.ts'
 import { send } from './send.ts'
-import { loadTask, type StepContext } from './step-context.ts'
+import { loadToChange, type StepContext } from './step-context.ts'
 import { writeLine } from './write-message.ts'
 
 export interface SaveMessageRequest extends StepContext {
@@ -21,7 +21,7 @@ export function saveMessage(request: SaveMessageRequest): Step<void> {
   const { id, taskId, role, content, timestamp } = message
   const sending = send({ ...ctx, taskId, messageId: id, content, timestamp, delivery: 'steer', retry: false })
   return step('save message', function* (tx) {
-    const task = yield* loadTask(tx, taskId)
+    const task = yield* loadToChange(tx, taskId)
     const existing = yield* tx.message.get(id)
     if (existing !== undefined) throw taken(existing)
     if (role !== 'user' || isSettled(task.status)) {

@@ -13,7 +13,7 @@ import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import { answer } from './answer.ts'
 import { GivenAnswer } from './answer-schema.ts'
 import { create } from './create.ts'
-import { eventOf, type StepContext } from './step-context.ts'
+import { eventOf, refusePurged, type StepContext } from './step-context.ts'
 import { cancel, complete, fail, start } from './task-lifecycle.ts'
 import { update } from './update.ts'
 
@@ -48,6 +48,7 @@ export function saveTask(request: SaveTaskRequest): Step<void> {
   return step('save task', function* (tx) {
     const task = yield* tx.task.get(request.id)
     if (task === undefined) return yield* makeTask(tx, request)
+    yield* refusePurged(tx, task)
     requireSameTask(task, request)
     const { outcome } = request
     const settled = isSettled(task.status)

@@ -12,7 +12,7 @@ import { GivenAnswer } from './answer-schema.ts'
 import { retry } from './retry.ts'
 import { mayAnswer } from './right-to-answer.ts'
 import { settleAll } from './settle-family.ts'
-import { loadTask, type StepContext } from './step-context.ts'
+import { loadToChange, type StepContext } from './step-context.ts'
 import { pause } from './task-lifecycle.ts'
 import { wakeByMessage } from './wait.ts'
 import { writeLine } from './write-message.ts'
@@ -34,7 +34,7 @@ export interface SendRequest extends StepContext {
 export function send(request: SendRequest): Step<void> {
   const given = new GivenAnswer(request.content)
   return step('send', function* (tx) {
-    const task = yield* loadTask(tx, request.taskId)
+    const task = yield* loadToChange(tx, request.taskId)
     requireListening(task, request)
     const question = yield* answerable(tx, task, request, given)
     // A message that answers a question reaches the model as that answer only.

@@ -99,6 +99,34 @@ export function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
   return requireTask(yield* tx.task.get(id), id)
 }
 
+/**
+ * Loads a task that a step changes, or on which it lets others depend.
+ * @throws ErrandError NOT_FOUND, PURGED
+ */
+export function* loadToChange(tx: Reads, id: string): Op<TaskRecord> {
+  const task = yield* loadTask(tx, id)
+  yield* refusePurged(tx, task)
+  return task
+}
+
+/** Whether the task is being purged with its family. Only settled families are, so an open task costs no read. */
+export function* isPurged(tx: Reads, { id, completedAt }: NewTask): Op<boolean> {
+  return completedAt !== null && (yield* tx.purge.includes(id))
+}
+
+/** @throws ErrandError PURGED: a part of its family has already left the ledger, so nothing of it may live again. */
+export function* refusePurged(tx: Reads, task: TaskRecord): Op<void> {
+  if (yield* isPurged(tx, task)) throw beingPurged(task)
+}
+
+export function beingPurged({ id, name }: TaskRecord): ErrandError {
+  return new ErrandError(
+    'PURGED',
+    `${id} (${name}) cannot be changed, and nothing can be added below it or come after it: a purge is removing its family. Create a new task; the keys of the family are free.`,
+    { taskId: id },
+  )
+}
+
 /** The refusal of a change for which all blockers of the task must be completed. */
 export function blocked(what: string, blockedBy: readonly string[], details: object): ErrandError {
   const message = `Cannot ${what}: it comes after ${blockedBy.join(', ')}, which must be completed first.`

@@ -17,7 +17,7 @@ import { loadRewiring, type Rewiring, writeRewiring } from './dependencies.ts'
 import { retry } from './retry.ts'
 import { guardChange } from './right-to-answer.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'
-import { eventOf, loadTask, type StepContext } from './step-context.ts'
+import { eventOf, loadTask, loadToChange, type StepContext } from './step-context.ts'
 import { cancel, complete, fail, loadFree, pause, resume, saveWhole, start } from './task-lifecycle.ts'
 import { transition } from './transition.ts'
 
@@ -45,7 +45,7 @@ export function update(
   return step('update', function* (tx) {
     const { status, blockedBy, ...given } = patch
     const changed = Object.keys(given).filter((field) => given[field as keyof typeof given] !== undefined)
-    const task = yield* loadTask(tx, id)
+    const task = yield* loadToChange(tx, id)
     const executor = given.executor ?? task.executor
     if (given.owner !== undefined) requireAssignable(task)
     if (given.autoComplete && !task.policy.autoComplete) yield* requireEndingChildren(tx, id)

@@ -11,7 +11,7 @@ import { cycleError } from '../../machines/task-graph.ts'
 import { awaitsChildren } from '../../machines/transition-table.ts'
 import { amend } from './amend.ts'
 import { loadLive, type RunRef } from './journal.ts'
-import { eventOf, loadTask, type StepContext } from './step-context.ts'
+import { eventOf, loadToChange, type StepContext } from './step-context.ts'
 
 /** The outcome of a wait; `open` while it is not over. */
 export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome | null> }
@@ -22,7 +22,7 @@ export function beginWait(entry: NewCall, ctx: StepContext): Step<WaitState> {
   return step('begin wait', function* (tx) {
     yield* loadLive(tx, entry)
     const awaited: TaskRecord[] = []
-    for (const id of new Set(params.tasks)) awaited.push(yield* loadTask(tx, id))
+    for (const id of new Set(params.tasks)) awaited.push(yield* loadToChange(tx, id))
     yield* refuseCycle(tx, entry.taskId, awaited)
     const after = params.untilMessageAfter
     // A message that was sent meanwhile ends the wait before it begins.

@@ -31,6 +31,7 @@ const codeOf: Readonly<Record<ErrorCode, 1 | 2>> = {
   NO_QUESTION: exitCodes.badInput,
   INVALID_ANSWER: exitCodes.badInput,
   TASK_DELETED: exitCodes.badInput,
+  PURGED: exitCodes.badInput,
   UNSUPPORTED_RUNTIME: exitCodes.badInput,
   LEDGER_EXISTS: exitCodes.badInput,
   LEDGER_FOREIGN: exitCodes.badInput,

@@ -172,6 +172,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> =
   NO_MODEL: 409,
   // The resource existed once.
   TASK_DELETED: 410,
+  PURGED: 410,
   CURSOR_TOO_OLD: 410,
   VERSION_CONFLICT: 412,
   BODY_TOO_LARGE: 413,

@@ -57,17 +57,17 @@ export async function openRichLedger(name: string): Promise<() => Promise<void>>
   }
 }
 
-/** A family of which one step of a purge has removed few rows, so that the others are hidden. */
+/** A family of which one step of a purge has removed few rows. */
 async function purgeHalf(engine: Engine<any>, ledger: Ledger): Promise<void> {
   const old = await engine.create({ name: 'old', tasks: { one: { name: 'old one' }, two: { name: 'old two' } } })
   await engine.cancel(old.id)
   const before = Date.now() + 60_000
   await ledger.step(
-    step('hide', function* (tx) {
+    step('purge', function* (tx) {
       const family = yield* tx.purge.inspect(old.id, before)
       if (family === undefined) throw new Error('the old family may not be purged')
-      yield* tx.purge.hide([family])
-      yield* tx.purge.remove(2)
+      yield* tx.purge.begin([family])
+      yield* tx.purge.remove(yield* tx.task.idsBelow(old.id), 3)
     }),
   )
 }

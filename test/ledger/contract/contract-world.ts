@@ -85,22 +85,29 @@ export function* appended(tx: Tx, event: NewEvent): Op<number> {
   return yield* tx.event.last()
 }
 
-/** Hides the families that settled before a time. */
-export function* hidden(tx: Tx, before: number): Op<Purgeable[]> {
+/** Begins to purge the families that settled before a time. */
+export function* begun(tx: Tx, before: number): Op<Purgeable[]> {
   const families: Purgeable[] = []
   for (const { id } of yield* tx.purge.roots(before, 1_000)) {
     const family = yield* tx.purge.inspect(id, before)
     if (family !== undefined) families.push(family)
   }
-  yield* tx.purge.hide(families)
+  yield* tx.purge.begin(families)
   return families
+}
+
+/** All tasks that are being purged, the lower ones first. */
+export function* doomed(tx: Reads): Op<string[]> {
+  const ids: string[] = []
+  for (const root of yield* tx.purge.begun(1_000)) ids.push(root, ...(yield* tx.task.idsBelow(root)))
+  return ids.reverse()
 }
 
 /** Removes the families that settled before a time; how many families and tasks these were. */
 export function purged(ledger: Ledger, before: number): Promise<{ families: number; tasks: number }> {
   return write(ledger, function* (tx) {
-    const families = yield* hidden(tx, before)
-    yield* tx.purge.remove(10_000)
+    const families = yield* begun(tx, before)
+    yield* tx.purge.remove(yield* doomed(tx), 10_000)
     return { families: families.length, tasks: families.reduce((sum, { tasks }) => sum + tasks, 0) }
   })
 }

@@ -1,9 +1,9 @@
-// Purge: whole families are hidden when all of them has been settled for long enough, and then deleted in pieces with all that belongs to
+// Purge: whole families are marked when all of them has been settled for long enough, and then deleted in pieces with all that belongs to
 // them.
-import type { Ledger, Reads, Tx } from '../../../src/ledger/ledger.ts'
+import type { Ledger, Purgeable, Reads } from '../../../src/ledger/ledger.ts'
 import type { Op } from '../../../src/ledger/op.ts'
 import { branchRow, callRow, edgeRow, eventRow, messageRow, runRow, stintRow, taskRow, teamRow } from '../factories.ts'
-import { appended, hidden, inserted, purged, type Theme, write } from './contract-world.ts'
+import { appended, begun, doomed, inserted, purged, type Theme, write } from './contract-world.ts'
 
 const done = (id: string, completedAt: number, more: Partial<ReturnType<typeof taskRow>> = {}) =>
   taskRow({ id, status: 'completed', completedAt, ...more })
@@ -13,8 +13,8 @@ const there = async (ledger: Ledger, ...ids: string[]) => {
   return ids.filter((_, index) => found[index] !== undefined)
 }
 
-/** A settled family of three levels, with a row of everything, and a settled task that came after it; the number of its rows. */
-function filled(ledger: Ledger, root: string): Promise<number> {
+/** A settled family of three levels, with a row of everything, and a settled task that came after it. */
+function filled(ledger: Ledger, root: string): Promise<void> {
   return write(ledger, function* (tx) {
     const ids = [root, `${root}-child`, `${root}-deep`, `${root}-second`]
     const parents = [null, root, `${root}-child`, root]
@@ -40,15 +40,30 @@ function filled(ledger: Ledger, root: string): Promise<number> {
     // Unsatisfied: an outcome of the blocker concerns its dependents.
     yield* tx.task.insert(taskRow({ id: `before ${root}` }))
     yield* tx.dependency.insert(edgeRow({ taskId: `${root}-second`, blockerId: `before ${root}` }))
-    // The tasks, three rows of each; the number, the team, the stint, the branch, two edges. The edge of the task outside is cut before.
-    // The child becomes a hidden root before its own child is removed.
-    return 4 * 4 + 6 + 1
   })
 }
 
-function* hide(tx: Tx, root: string): Op<void> {
-  const family = yield* tx.purge.inspect(root, 50)
-  if (family !== undefined) yield* tx.purge.hide([family])
+/** How many rows there are of some tasks, and of what belongs to them. */
+function* rowsOf(tx: Reads, ids: readonly string[]): Op<number> {
+  let rows = 0
+  for (const id of ids) {
+    if ((yield* tx.task.get(id)) !== undefined) rows++
+    rows += (yield* tx.call.list(id)).length
+    rows += (yield* tx.message.list(id)).length
+    rows += (yield* tx.event.after(0, 100, id)).length
+  }
+  return rows
+}
+
+/** Removes tasks in steps of so many rows; how many rows each step removed. */
+async function removedBy(ledger: Ledger, tasks: readonly string[], limit: number): Promise<number[]> {
+  const removed: number[] = []
+  for (let isMore = true; isMore; ) {
+    const before = await ledger.read((tx) => rowsOf(tx, tasks))
+    isMore = await write(ledger, (tx) => tx.purge.remove(tasks, limit))
+    removed.push(before - (await ledger.read((tx) => rowsOf(tx, tasks))))
+  }
+  return removed
 }
 
 /** How many rows of a family each read returns. */
@@ -135,7 +150,7 @@ export const purging: Theme = ({ describe, proves, expect }) => {
         yield* tx.dependency.insert(edgeRow({ taskId: 'kept', blockerId: 'old-child' }))
       })
       const outside = [{ taskId: 'kept', blockerId: 'old-child', callId: '' }]
-      const family = { root: 'old', tasks: 2, events: 2, through: 2, outside, lowerRoots: [] }
+      const family = { root: 'old', tasks: 2, events: 2, through: 2, outside }
       expect(await ledger.read((tx) => tx.purge.inspect('old', 50))).toEqual(family)
       expect(await purged(ledger, 50)).toEqual({ families: 1, tasks: 2 })
       expect(await there(ledger, 'old', 'old-child', 'kept', 'kept-child')).toEqual(['kept', 'kept-child'])
@@ -196,74 +211,95 @@ export const purging: Theme = ({ describe, proves, expect }) => {
       ])
     })
 
+    proves('leaves nothing of a family to any read, and everything of others', async (ledger) => {
+      await filled(ledger, 'kept')
+      await filled(ledger, 'old')
+      expect(await ledger.read((tx) => visible(tx, 'old'))).toEqual(await ledger.read((tx) => visible(tx, 'kept')))
+      const before = await ledger.read((tx) => visible(tx, 'kept'))
+      // Otherwise it would prove nothing that all is 0 later.
+      expect(Object.keys(before).filter((read) => before[read] === 0)).toEqual(['page'])
+      await write(ledger, function* (tx) {
+        yield* tx.purge.begin([(yield* tx.purge.inspect('old', 50)) as Purgeable])
+      })
+      const tasks = await ledger.read(doomed)
+      expect(await ledger.read((tx) => tx.purge.lastEvent(tasks))).toBe(await ledger.read((tx) => tx.event.last()))
+      const removed = await removedBy(ledger, tasks, 4)
+      expect(removed.reduce((sum, rows) => sum + rows)).toBe(16)
+      expect(removed.filter((rows) => rows > 4)).toEqual([])
+      expect(await ledger.read((tx) => visible(tx, 'old'))).toEqual(nothing)
+      expect(await ledger.read((tx) => visible(tx, 'kept'))).toEqual(before)
+      expect(await ledger.read((tx) => tx.purge.lastEvent(tasks))).toBe(0)
+    })
+
     proves(
-      'shows nothing of a family from the moment at which it is hidden, and everything of others',
+      'knows which tasks are being purged until they are removed, and purges none of them again',
       async (ledger) => {
-        const sizes = { kept: await filled(ledger, 'kept'), old: await filled(ledger, 'old') }
-        expect(await ledger.read((tx) => visible(tx, 'old'))).toEqual(await ledger.read((tx) => visible(tx, 'kept')))
-        const before = await ledger.read((tx) => visible(tx, 'kept'))
-        // Otherwise it would prove nothing that all is 0 later.
-        expect(Object.keys(before).filter((read) => before[read] === 0)).toEqual(['page'])
-        await write(ledger, (tx) => hide(tx, 'old'))
-        expect(await ledger.read((tx) => tx.purge.isHiding())).toBe(true)
+        await filled(ledger, 'kept')
+        await filled(ledger, 'old')
+        const all = ['kept', 'kept-deep', 'after old', 'old-deep', 'old-second', 'old', 'unknown']
+        const included = () =>
+          ledger.read(function* (tx) {
+            const found: string[] = []
+            for (const id of all) if (yield* tx.purge.includes(id)) found.push(id)
+            return found
+          })
+        expect(await included()).toEqual([])
+        expect(await ledger.read((tx) => tx.purge.begun(9))).toEqual([])
+        await write(ledger, function* (tx) {
+          yield* tx.purge.begin([(yield* tx.purge.inspect('old', 50)) as Purgeable])
+        })
+        expect(await included()).toEqual(['old-deep', 'old-second', 'old'])
+        expect(await ledger.read((tx) => tx.purge.begun(9))).toEqual(['old'])
         expect(await ledger.read((tx) => tx.purge.roots(50, 9))).toMatchObject([{ id: 'kept' }])
-        // In the same step as well.
-        expect(await write(ledger, (tx) => visible(tx, 'old'))).toEqual(nothing)
-        let rows = 0
-        for (let removed = 1; removed > 0; rows += removed) {
-          removed = await write(ledger, (tx) => tx.purge.remove(4))
-          expect(removed <= 4).toBe(true)
-          expect(await ledger.read((tx) => visible(tx, 'old'))).toEqual(nothing)
-        }
-        expect(rows).toBe(sizes.old)
-        expect(await ledger.read((tx) => tx.purge.isHiding())).toBe(false)
-        expect(await ledger.read((tx) => visible(tx, 'kept'))).toEqual(before)
+        const tasks = await ledger.read(doomed)
+        await removedBy(ledger, tasks.slice(0, -1), 100)
+        expect(await included()).toEqual(['old'])
+        await removedBy(ledger, tasks, 100)
+        expect(await included()).toEqual([])
+        expect(await ledger.read((tx) => tx.purge.begun(9))).toEqual([])
       },
     )
 
-    proves('removes as many rows as requested, until nothing is hidden', async (ledger) => {
+    proves('removes as many rows as requested, until nothing is left', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(done('old', 1))
-        for (let n = 0; n < 6; n++) {
+        for (let n = 0; n < 5; n++) {
           yield* tx.task.insert(done(`child-${n}`, 1, { parentId: 'old' }))
-          for (let event = 0; event < n; event++) yield* tx.event.append(eventRow({ taskId: `child-${n}` }))
+          for (let event = 0; event <= n; event++) yield* tx.event.append(eventRow({ taskId: `child-${n}` }))
         }
-        yield* hidden(tx, 50)
+        yield* begun(tx, 50)
       })
-      const removed: number[] = []
-      while (removed.at(-1) !== 0) removed.push(await write(ledger, (tx) => tx.purge.remove(6)))
-      expect(removed).toEqual([6, 6, 6, 4, 0])
+      expect(await removedBy(ledger, await ledger.read(doomed), 6)).toEqual([6, 6, 6, 3])
     })
 
-    proves('removes a family of any depth and breadth', async (ledger) => {
+    proves('removes a family of any depth and breadth from its leaves up', async (ledger) => {
       await write(ledger, function* (tx) {
         for (let n = 0; n < 150; n++) {
           yield* tx.task.insert(done(`deep-${n}`, 1, { parentId: n === 0 ? null : `deep-${n - 1}`, depth: n }))
           yield* tx.task.insert(done(`beside-${n}`, 1, { parentId: `deep-${n}`, depth: n + 1 }))
         }
         for (let n = 0; n < 250; n++) yield* tx.task.insert(done(`broad-${n}`, 1, { parentId: 'deep-9', depth: 10 }))
-        const [family] = yield* hidden(tx, 50)
-        expect(family?.lowerRoots).toEqual(['deep-64', 'deep-128'])
+        yield* begun(tx, 50)
       })
-      const removed: number[] = []
-      while (removed.at(-1) !== 0) {
-        expect(await ledger.read((tx) => tx.task.list({}, 1_000))).toEqual([])
-        removed.push(await write(ledger, (tx) => tx.purge.remove(240)))
+      const tasks = await ledger.read(doomed)
+      expect(tasks.length).toBe(550)
+      const left: number[] = []
+      for (let at = 0; at < tasks.length; at += 200) {
+        await removedBy(ledger, tasks.slice(at, at + 200), 250)
+        left.push((await ledger.read(doomed)).length)
       }
-      // The tasks, and each of the deep ones but the three first roots once more: it becomes a root.
-      expect(removed).toEqual([240, 240, 217, 0])
-      expect(await ledger.read((tx) => tx.purge.isHiding())).toBe(false)
+      expect(left).toEqual([350, 150, 0])
     })
 
-    proves('gives the key of a hidden task to a new one', async (ledger) => {
+    proves('gives the key of a task to a new one', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(done('old', 1, { key: 'root' }))
         yield* tx.task.insert(done('child', 1, { key: 'child', parentId: 'old' }))
         yield* tx.task.insert(done('kept', 90, { key: 'kept' }))
-        yield* hidden(tx, 50)
+        yield* begun(tx, 50)
       })
       await write(ledger, function* (tx) {
-        for (const key of ['root', 'child', 'kept']) yield* tx.task.freeKey(key)
+        for (const key of ['root', 'child']) yield* tx.task.freeKey(key)
         yield* tx.task.insert(taskRow({ id: 'new', key: 'root' }))
         yield* tx.task.insert(taskRow({ id: 'new-child', key: 'child', parentId: 'new' }))
       })
@@ -275,12 +311,12 @@ export const purging: Theme = ({ describe, proves, expect }) => {
       expect(keyed).toEqual(['new', 'new-child', 'kept'])
     })
 
-    proves('lets a failed task go on that came after a hidden one', async (ledger) => {
+    proves('lets a failed task go on that came after one that is being purged', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(done('old', 1, { status: 'failed' }))
         yield* tx.task.insert(done('after', 90, { status: 'failed', openBlockers: 1 }))
         yield* tx.dependency.insert(edgeRow({ taskId: 'after', blockerId: 'old' }))
-        yield* hidden(tx, 50)
+        yield* begun(tx, 50)
       })
       expect((await ledger.read((tx) => tx.task.get('after')))?.openBlockers).toBe(0)
       expect(await ledger.read((tx) => tx.dependency.blockers('after'))).toEqual([])

@@ -13,7 +13,7 @@ import {
   taskRow,
   teamRow,
 } from '../factories.ts'
-import { idsIn, purged, type Theme, write } from './contract-world.ts'
+import { begun, idsIn, purged, type Theme, write } from './contract-world.ts'
 
 type NewTask = ReturnType<typeof taskRow>
 
@@ -342,6 +342,21 @@ export const teams: Theme = ({ describe, proves, expect }) => {
         expect(await left()).toEqual([])
       },
     )
+
+    proves('never makes a team look as if it were to be closed', async (ledger) => {
+      await write(ledger, function* (tx) {
+        yield* insertTeam(tx, 'old', settled('completed', 0))
+        yield* tx.team.insertStint(stintAt('old', 'ann'))
+        yield* begun(tx, someTime + 50)
+      })
+      const unclosed: unknown[] = []
+      for (let isMore = true; isMore; ) {
+        isMore = await write(ledger, (tx) => tx.purge.remove(['old'], 1))
+        unclosed.push(...(await ledger.read((tx) => tx.team.unclosed(9))))
+      }
+      expect(unclosed).toEqual([])
+      expect(await ledger.read((tx) => tx.task.get('old'))).toBe(undefined)
+    })
   })
 }
 

@@ -107,7 +107,6 @@ export const sorts: ReadonlyArray<{ of: RegExp; why: string }> = [
   { of: /from dependency as edge.*order by "task"."seq"/s, why: 'The dependents of one task of a board.' },
   { of: /as "event\.seq".*\(task\.id in \(select value from json_each/s, why: 'Past states of tasks that are named.' },
   { of: /^with recursive above .*\bfrom event where seq > /s, why: 'The tasks that a thousand events name.' },
-  { of: /from purging cross join task/, why: 'The families that are being removed are few.' },
   { of: /from stint left join task/, why: 'The active members of teams, who are few beside the tasks.' },
   { of: /from "?team"? /, why: 'The teams of a list or report.' },
 ]

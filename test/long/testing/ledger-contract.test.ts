@@ -211,22 +211,28 @@ const faults: Record<string, Record<string, Fault>> = {
       roots: (before, limit) => tx.purge.roots(before, limit),
     })),
     'removes more rows in one step than the limit': writingThrough('purge', (tx) => ({
-      remove: (limit) => tx.purge.remove(limit + 1),
+      remove: (tasks, limit) => tx.purge.remove(tasks, limit + 1),
     })),
-    'leaves rows of hidden tasks': writingThrough('purge', (tx) => ({
-      *remove(limit) {
-        return yield* tx.purge.remove(Math.min(limit, 5))
+    'leaves rows of purged tasks': writingThrough('purge', (tx) => ({
+      *remove(tasks, limit) {
+        yield* tx.purge.remove(tasks, limit)
+        return false
       },
     })),
-    'forgets the hidden tasks that other tasks now need': reading('purge', () => ({
+    'knows only the roots of what is being purged': reading('purge', (tx) => ({
+      *includes(task) {
+        return (yield* tx.purge.begun(100)).includes(task)
+      },
+    })),
+    'forgets the purged tasks that other tasks now need': reading('purge', () => ({
       *touched() {
         return []
       },
     })),
-    'removes no dependency on a hidden task': writingThrough('purge', (tx) => ({
-      hide: (families) => tx.purge.hide(families.map((family) => ({ ...family, outside: [] }))),
+    'removes no dependency on a purged task': writingThrough('purge', (tx) => ({
+      begin: (families) => tx.purge.begin(families.map((family) => ({ ...family, outside: [] }))),
     })),
-    'keeps the key of a hidden task taken': writingThrough('task', () => ({
+    'keeps the key of a purged task taken': writingThrough('task', () => ({
       *freeKey() {},
     })),
   },

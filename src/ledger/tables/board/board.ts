@@ -2,7 +2,6 @@
 import { defineTable, json, ofBoard, ofTask, plain, statementsOf } from '../../columns.ts'
 import type { BoardNeighbour, Op, Tx } from '../../ledger.ts'
 import { numberOf, rows, type StatementCompiler, sliced, sql, write } from '../../statement.ts'
-import { isShown, isShownTask } from '../hidden.ts'
 import { tasks } from '../task-columns.ts'
 
 const boards = defineTable('board', {
@@ -12,8 +11,6 @@ const boards = defineTable('board', {
   seenSeq: plain,
   createdAt: plain,
 })
-
-const isShownEntry = sql<boolean>`${isShown(sql`board_task.task_id`)}`
 
 export const entries = defineTable('board_task', { board: ofBoard, number: plain, taskId: ofTask, fields: json })
 
@@ -31,7 +28,7 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
       'neighbours',
       (hole) => sql`select ${there} as "taskId", entry.number, edge.satisfied_at
         from dependency as edge
-        join task on task.id = ${there} and task.deleted_at is null and ${isShownTask}
+        join task on task.id = ${there} and task.deleted_at is null
         left join board_task as entry on entry.task_id = ${there} and entry.board = ${hole('board')}
         where ${here} = ${hole('task', ofTask)} and edge.kind = 'after'
         order by ${sql.ref(order)}`,
@@ -72,10 +69,10 @@ function boardStatements(compiler: StatementCompiler) {
   const { prepare } = compiler
   const { select } = statementsOf(compiler, entries)
   const selectEntry = select('boards', (entry, hole) =>
-    entry.where('board', '=', hole('board')).where('number', '=', hole('number')).where(isShownEntry),
+    entry.where('board', '=', hole('board')).where('number', '=', hole('number')),
   )
   const selectEntryOf = select('boards', (entry, hole) =>
-    entry.where('task_id', '=', hole('task')).where('board', '=', hole('board')).where(isShownEntry),
+    entry.where('task_id', '=', hole('task')).where('board', '=', hole('board')),
   )
   const selectPage = prepare((db, hole) =>
     db
@@ -85,7 +82,6 @@ function boardStatements(compiler: StatementCompiler) {
       .where('board_task.board', '=', hole('board'))
       .where('board_task.number', '>', hole('after'))
       .where('task.deleted_at', 'is', null)
-      .where(isShownTask)
       .orderBy('board_task.number', 'asc')
       .limit(hole('limit')),
   )
@@ -97,7 +93,7 @@ function numberStatements(compiler: StatementCompiler) {
   const selectUnnumbered = prepareText(
     'numbering',
     (hole) => sql`select id, seq from task
-      where seq > ${hole('seq')} and deleted_at is null and ${isShownTask}
+      where seq > ${hole('seq')} and deleted_at is null
         and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board', ofBoard)})
       order by seq limit ${hole('limit')}`,
   )

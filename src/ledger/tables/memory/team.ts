@@ -2,7 +2,6 @@
 import { defineTable, json, jsonOrNull, ofTask, plain, statementsOf } from '../../columns.ts'
 import type { Tx, TypeCount } from '../../ledger.ts'
 import { queryRows, rows, type StatementCompiler, sql } from '../../statement.ts'
-import { isShown, isShownTask } from '../hidden.ts'
 import { tasks } from '../task-columns.ts'
 
 /** What may change of a team. */
@@ -18,7 +17,6 @@ const teamFields = {
   createdAt: plain,
 }
 export const teams = defineTable('team', { taskId: ofTask, branch: plain, ...teamFields })
-const isShownTeam = sql<boolean>`${isShown(sql`team.task_id`)}`
 
 /** What may change of an objective. */
 const objectiveFields = { description: plain, status: plain, agentId: plain, notes: plain, updatedAt: plain }
@@ -45,7 +43,7 @@ const stintOf = (joined: object) => stints.pick(joined, 'stint.')
 
 export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
   const { dialect } = compiler
-  const ofTeams = statementsOf(compiler, teams, { shown: isShownTeam })
+  const ofTeams = statementsOf(compiler, teams)
   const ofObjectives = statementsOf(compiler, objectives)
   const ofStints = statementsOf(compiler, stints)
   const statements = teamStatements(compiler)
@@ -63,7 +61,6 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
         .whereRef('task.id', '=', 'team.task_id')
         .select([tasks.columns(), asTeam] as never)
         .where('task.deleted_at', 'is', null)
-        .where(isShownTask)
       if (filter.type !== undefined) query = query.where('team.type', '=', filter.type)
       if (filter.statuses !== undefined) query = query.where('task.status', 'in', filter.statuses)
       const page = query.orderBy('task.seq', 'desc').limit(limit).offset(offset)
@@ -100,7 +97,6 @@ function teamStatements(compiler: StatementCompiler) {
     selectUnclosed: prepareText(
       (hole) => sql`select task.id as "taskId", task.seq from team cross join task
         where team.closed_at is null and task.id = team.task_id and task.status = 'completed'
-          and ${isShownTask}
           and not exists (select 1 from stint where stint.task_id = team.task_id and stint.status = 'active')
         order by task.seq limit ${hole('limit')}`,
     ),
@@ -137,7 +133,7 @@ function teamStatements(compiler: StatementCompiler) {
     ),
     selectTimeline: prepareText(
       (hole) => sql`select ${tasks.columns()}, ${asTeam}, ${asStint} from stint
-        join task on task.id = stint.task_id and task.deleted_at is null and ${isShownTask}
+        join task on task.id = stint.task_id and task.deleted_at is null
         join team on team.task_id = stint.task_id
         where stint.agent_id = ${hole('agent')}
         order by stint.seq desc limit ${hole('limit')} offset ${hole('offset')}`,
@@ -148,7 +144,7 @@ function teamStatements(compiler: StatementCompiler) {
           sum(case when task.status = 'failed' then 1 else 0 end) as failed,
           sum(case when task.status = 'canceled' then 1 else 0 end) as canceled,
           cast(sum(case when task.status = 'completed' then task.completed_at - task.created_at else 0 end) as bigint) as "completedMs"
-        from team cross join task where task.id = team.task_id and task.deleted_at is null and ${isShownTask}
+        from team cross join task where task.id = team.task_id and task.deleted_at is null
         group by team.type order by team.type is null, team.type`,
     ),
   }
