@@ -8,12 +8,11 @@ import type { Op, Reads } from '../../ledger/ledger.ts'
 import { mapBoard, viewTask } from '../board-view.ts'
 import { readBoard } from '../numbering.ts'
 import { exportedValue } from './file-image.ts'
-import { createFolderFiles, openFolder } from './folder-files.ts'
+import { createFolderFiles, type FolderFiles, openFolder } from './folder-files.ts'
 import { type FolderOptions, folderOptionsSchema } from './import-board.ts'
 import { mirrorHostOf } from './mirror-host.ts'
 import { emptyReport, type MirrorReport } from './mirror-report.ts'
 import { fileText, nameOf, readTaskFile } from './task-file.ts'
-import { createStaging, type Staging, writeFile } from './write-file.ts'
 
 /** `exportBoard` of the package (board-folders.ts). */
 export async function exportBoard(engine: object, options: FolderOptions): Promise<MirrorReport> {
@@ -21,12 +20,11 @@ export async function exportBoard(engine: object, options: FolderOptions): Promi
   const { dir: path, board } = parse(folderOptionsSchema, options, 'exportBoard')
   const tasks = await readBoard(host, board, (tx) => withEntries(tx, board))
   const dir = openFolder(path)
-  // Staged beside the files under hidden names, all of which are removed in the end.
-  const staging = createStaging(createFolderFiles(dir), host.nextId('export'), '.task_')
+  const [files, exportId] = [createFolderFiles(dir), host.nextId('export')]
   const report = emptyReport()
   for (const { task, entry } of tasks) {
     const { file } = entry.fields
-    writeOne(staging, task, fileText(exportedValue(task, file), file?.newline ?? false), report)
+    writeOne(files, task, fileText(exportedValue(task, file), file?.newline ?? false), exportId, report)
   }
   return report
 }
@@ -40,22 +38,19 @@ function* withEntries(tx: Reads, board: string): Op<Array<{ task: BoardTask; ent
   return found
 }
 
-function writeOne(staging: Staging, task: BoardTask, text: string, report: MirrorReport): void {
+function writeOne(files: FolderFiles, task: BoardTask, text: string, exportId: string, report: MirrorReport): void {
   const name = nameOf(task.id)
-  const state = staging.files.read(name)
+  const state = files.read(name)
   if (state.kind === 'text' && state.text === text) return
   const why = state.kind === 'other' ? state.why : state.kind === 'text' ? foreignWhy(state.text, task) : undefined
   if (why !== undefined) {
     report.skipped.push({ file: name, why })
     return
   }
-  const written = writeFile(staging, name, task.id, text, state.kind === 'text' ? state.text : null)
-  if (written.kind === 'changed')
-    report.skipped.push({ file: name, why: 'another program has just written it; export again' })
-  else {
-    if (written.old !== undefined) staging.files.remove(written.old)
-    report.written.push(name)
-  }
+  const fresh = `.${name}-${exportId}`
+  files.create(fresh, text)
+  files.rename(fresh, name)
+  report.written.push(name)
 }
 
 /** Why an existing file is not overwritten; undefined for a task file of this number. */

@@ -7,6 +7,7 @@ import type { BoardTarget } from '../board-host.ts'
 import { mapBoard, type Numbered, viewTask } from '../board-view.ts'
 import { holdsLease, type MirrorLease } from './election.ts'
 import { exportedValue, mirroredValue } from './file-image.ts'
+import type { FileState } from './folder-files.ts'
 import type { MirrorHost } from './mirror-host.ts'
 import { type FileValue, fileText } from './task-file.ts'
 
@@ -62,21 +63,25 @@ export function allNumbers(host: MirrorHost, { board }: BoardTarget, dir: string
   })
 }
 
-/** Whether every file has its current text. `readText` returns the text of a file, or null if there is none. */
+/** Whether every file has its current text. */
 export async function allWritten(
   host: MirrorHost,
   target: BoardTarget,
   dir: string,
-  readText: (number: number) => string | null | undefined,
+  read: (number: number) => FileState,
 ): Promise<boolean> {
   const numbers = await allNumbers(host, target, dir)
   for (let from = 0; from < numbers.length; from += batchSize) {
     const some = numbers.slice(from, from + batchSize)
     await nextTurn()
     const drafted = await host.read((tx) => draftAll(tx, target, dir, some))
-    if (drafted.some(({ number, text, fresh }) => fresh || readText(number) !== text)) return false
+    if (drafted.some(({ number, text, fresh }) => fresh || !hasText(read(number), text))) return false
   }
   return true
+}
+
+function hasText(state: FileState, text: string | null): boolean {
+  return state.kind === 'text' ? state.text === text : state.kind === 'none' && text === null
 }
 
 function* saveTexts(
