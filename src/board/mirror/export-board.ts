@@ -19,7 +19,7 @@ export async function exportBoard(engine: object, options: FolderOptions): Promi
   const host = mirrorHostOf(engine, 'exportBoard')
   const { dir: path, board } = parse(folderOptionsSchema, options, 'exportBoard')
   const tasks = await readBoard(host, board, (tx) => withEntries(tx, board))
-  const dir = openFolder(path)
+  const dir = openFolder(path, { create: true })
   const [files, exportId] = [createFolderFiles(dir), host.nextId('export')]
   const report = emptyReport()
   for (const { task, entry } of tasks) {

@@ -2,7 +2,7 @@
 // the ledger still recognizes it as its own.
 import { nextTurn } from '../../core/turns.ts'
 import type { ImportedFile } from '../../entities/board.ts'
-import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
+import type { Op, Reads, Step, Tx } from '../../ledger/ledger.ts'
 import type { BoardTarget } from '../board-host.ts'
 import { mapBoard, type Numbered, viewTask } from '../board-view.ts'
 import { holdsLease, type MirrorLease } from './election.ts'
@@ -39,19 +39,30 @@ export async function ensureTexts(
   numbers: readonly number[],
 ): Promise<WantedFile[] | undefined> {
   const wanted: WantedFile[] = []
-  for (let from = 0; from < numbers.length; from += batchSize) {
-    const some = numbers.slice(from, from + batchSize)
-    const drafted = await host.read((tx) => draftAll(tx, target, lease.dir, some))
+  for await (const drafted of drafts(host, target, lease.dir, numbers)) {
     const fresh = drafted.filter((each) => each.fresh).map(({ number }) => number)
-    const kept =
-      fresh.length === 0
-        ? []
-        : await host.step({ name: 'store file texts', decide: (tx) => saveTexts(tx, target, lease, fresh) })
+    const store: Step<Drafted[] | undefined> = {
+      name: 'store file texts',
+      decide: (tx) => saveTexts(tx, target, lease, fresh),
+    }
+    const kept = fresh.length === 0 ? [] : await host.step(store)
     if (kept === undefined) return undefined
-    for (const each of drafted) if (!each.fresh) wanted.push(each)
-    for (const each of kept) wanted.push(each)
+    for (const each of [...drafted.filter((one) => !one.fresh), ...kept]) wanted.push(each)
   }
   return wanted
+}
+
+/** What the files should contain, some at a time. */
+async function* drafts(
+  host: MirrorHost,
+  target: BoardTarget,
+  dir: string,
+  numbers: readonly number[],
+): AsyncGenerator<Drafted[]> {
+  for (let from = 0; from < numbers.length; from += batchSize) {
+    await nextTurn()
+    yield await host.read((tx) => draftAll(tx, target, dir, numbers.slice(from, from + batchSize)))
+  }
 }
 
 /** All numbers of the board, and those with a stored text whose task is no longer on it. */
@@ -71,12 +82,8 @@ export async function allWritten(
   read: (number: number) => FileState,
 ): Promise<boolean> {
   const numbers = await allNumbers(host, target, dir)
-  for (let from = 0; from < numbers.length; from += batchSize) {
-    const some = numbers.slice(from, from + batchSize)
-    await nextTurn()
-    const drafted = await host.read((tx) => draftAll(tx, target, dir, some))
+  for await (const drafted of drafts(host, target, dir, numbers))
     if (drafted.some(({ number, text, fresh }) => fresh || !hasText(read(number), text))) return false
-  }
   return true
 }
 
@@ -89,7 +96,7 @@ function* saveTexts(
   target: BoardTarget,
   lease: MirrorLease,
   numbers: readonly number[],
-): Op<WantedFile[] | undefined> {
+): Op<Drafted[] | undefined> {
   if (!(yield* holdsLease(tx, lease))) return undefined
   const drafted = yield* draftAll(tx, target, lease.dir, numbers)
   for (const { number, text, version, fresh } of drafted) {

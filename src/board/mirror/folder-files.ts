@@ -46,26 +46,17 @@ export interface FolderFiles {
 }
 
 /**
- * Creates the folder if missing, and resolves its path once: files are written there even if the path leads elsewhere later.
+ * Resolves the path of a folder once, created if missing and `create`: files are written there even if the path leads elsewhere later.
  * @throws ErrandError INVALID_INPUT for a path that is not a folder.
  */
-export function openFolder(path: string): string {
+export function openFolder(path: string, { create }: { create: boolean }): string {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
-    return realpathSync(path)
-  } catch (error) {
-    throw new ErrandError('INVALID_INPUT', `${path} cannot be used as a folder: ${messageOf(error)}.`, { path }, error)
-  }
-}
-
-/** Resolves the path of a folder. @throws ErrandError INVALID_INPUT if it does not exist. */
-export function existingFolder(path: string): string {
-  try {
+    if (create) mkdirSync(path, { recursive: true, mode: 0o700 })
     const dir = realpathSync(path)
     readdirSync(dir)
     return dir
   } catch (error) {
-    throw new ErrandError('INVALID_INPUT', `${path} cannot be read as a folder: ${messageOf(error)}.`, { path }, error)
+    throw new ErrandError('INVALID_INPUT', `${path} cannot be used as a folder: ${messageOf(error)}.`, { path }, error)
   }
 }
 

@@ -7,7 +7,7 @@ import type { BoardTarget } from '../board-host.ts'
 import { loadBoard, numberNewTasks } from '../numbering.ts'
 import { engineKeys } from '../task-json.ts'
 import { exportedTask } from './file-texts.ts'
-import { createFolderFiles, existingFolder, type FolderFiles } from './folder-files.ts'
+import { createFolderFiles, type FolderFiles, openFolder } from './folder-files.ts'
 import { importFiles, type NewFile, takenWhy } from './import-files.ts'
 import { mirrorHostOf } from './mirror-host.ts'
 import { emptyReport, type MirrorReport } from './mirror-report.ts'
@@ -31,18 +31,18 @@ export async function importBoard(engine: object, options: FolderOptions): Promi
   const { dir: path, board } = parse(folderOptionsSchema, options, 'importBoard')
   const target: BoardTarget = { board, caller: { surface: 'files' } }
   await numberNewTasks(host, board)
-  const dir = existingFolder(path)
+  const dir = openFolder(path, { create: false })
   const report = emptyReport()
   const fresh: NewFile[] = []
-  for (const file of readFolder(createFolderFiles(dir), report)) {
-    const { next, shown } = await host.read(function* (tx) {
-      const { nextNumber } = yield* loadBoard(tx, board, 0)
-      return { next: nextNumber, shown: (yield* exportedTask(tx, board, file.number))?.value }
-    })
-    if (file.number >= next) fresh.push(file)
-    else if (shown !== undefined && isSameJson(shown, withoutEngineKeys(file.value, shown)))
-      report.skipped.push({ file: nameOf(file.number), why: 'its task is already on the board, with the same content' })
-    else report.refused.push({ file: nameOf(file.number), why: takenWhy(board, file.number, next) })
+  const read = readFolder(createFolderFiles(dir), report)
+  const { nextNumber } = await host.read((tx) => loadBoard(tx, board, 0))
+  for (const file of read) {
+    const { number, value } = file
+    const shown = await host.read((tx) => exportedTask(tx, board, number))
+    if (number >= nextNumber) fresh.push(file)
+    else if (shown !== undefined && isSameJson(shown.value, withoutEngineKeys(value, shown.value)))
+      report.skipped.push({ file: nameOf(number), why: 'its task is already on the board, with the same content' })
+    else report.refused.push({ file: nameOf(number), why: takenWhy(board, number, nextNumber) })
   }
   const done = await importFiles(host, target, dir, fresh)
   for (const number of done.numbers) report.imported.push(nameOf(number))

@@ -72,7 +72,7 @@ export async function openMirror(
   const given = parse(optionsSchema, options, 'mirrorBoard')
   const target: BoardTarget = { board: given.board, caller: { surface: 'files' } }
   await host.read((tx) => loadBoard(tx, target.board, 0))
-  const dir = openFolder(given.dir)
+  const dir = openFolder(given.dir, { create: true })
   const lease: MirrorLease = { id: host.nextId('mirror'), dir, board: target.board }
   const staging = new Staging(filesOf(dir), lease.id)
   await ownFolder(host, staging, dir, target.board)
