@@ -23,9 +23,6 @@ export interface WantedFile {
   text: string | null
   /** Numbers of the tasks that the text refers to. */
   mentions: number[]
-}
-
-interface Drafted extends WantedFile {
   version: number
   /** The text is not stored yet. */
   fresh: boolean
@@ -41,7 +38,7 @@ export async function ensureTexts(
   const wanted: WantedFile[] = []
   for await (const drafted of drafts(host, target, lease.dir, numbers)) {
     const fresh = drafted.filter((each) => each.fresh).map(({ number }) => number)
-    const store: Step<Drafted[] | undefined> = {
+    const store: Step<WantedFile[] | undefined> = {
       name: 'store file texts',
       decide: (tx) => saveTexts(tx, target, lease, fresh),
     }
@@ -58,7 +55,7 @@ async function* drafts(
   target: BoardTarget,
   dir: string,
   numbers: readonly number[],
-): AsyncGenerator<Drafted[]> {
+): AsyncGenerator<WantedFile[]> {
   for (let from = 0; from < numbers.length; from += batchSize) {
     await nextTurn()
     yield await host.read((tx) => draftAll(tx, target, dir, numbers.slice(from, from + batchSize)))
@@ -96,7 +93,7 @@ function* saveTexts(
   target: BoardTarget,
   lease: MirrorLease,
   numbers: readonly number[],
-): Op<Drafted[] | undefined> {
+): Op<WantedFile[] | undefined> {
   if (!(yield* holdsLease(tx, lease))) return undefined
   const drafted = yield* draftAll(tx, target, lease.dir, numbers)
   for (const { number, text, version, fresh } of drafted) {
@@ -107,13 +104,13 @@ function* saveTexts(
   return drafted
 }
 
-function* draftAll(tx: Reads, target: BoardTarget, dir: string, numbers: readonly number[]): Op<Drafted[]> {
-  const drafted: Drafted[] = []
+function* draftAll(tx: Reads, target: BoardTarget, dir: string, numbers: readonly number[]): Op<WantedFile[]> {
+  const drafted: WantedFile[] = []
   for (const number of numbers) drafted.push(yield* draft(tx, target, dir, number))
   return drafted
 }
 
-function* draft(tx: Reads, { board }: BoardTarget, dir: string, number: number): Op<Drafted> {
+function* draft(tx: Reads, { board }: BoardTarget, dir: string, number: number): Op<WantedFile> {
   const found = yield* onBoard(tx, board, number)
   if (found === undefined) return { number, text: null, mentions: [], version: 0, fresh: false }
   const { task, entry } = found

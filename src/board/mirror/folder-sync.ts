@@ -15,7 +15,7 @@ import { type FileVerdict, judgeFile } from './judge-file.ts'
 import type { MirrorHost } from './mirror-host.ts'
 import { emptyReport, type MirrorReport } from './mirror-report.ts'
 import { keepCopy, type Staging } from './staging.ts'
-import { type FileValue, isMisnamed, maxNewNumber, nameOf, numberIn, versionIn } from './task-file.ts'
+import { type FileValue, isMisnamed, maxNewNumber, nameOf, numberIn } from './task-file.ts'
 
 /** A file that changed less than this before it was read may change again with the same timestamps, in milliseconds. */
 const recentMs = 2_000
@@ -155,7 +155,11 @@ export class FolderSync {
           if (verdict.holdsNumber && number <= maxNewNumber) held = number
           this.#leave(number, { mark: state.mark, why: verdict.why }, report, isDecided)
         } else if (verdict.kind === 'edit') await this.#takeEdit({ number, state, verdict }, refused, report)
-        else this.#take(number, state, verdict, report)
+        else {
+          this.#recordSeen(number, state)
+          const isSafe = await this.#settle(number, state.text, verdict, report)
+          if (isSafe && verdict.kind === 'deleted') this.#remove(number, state.text, verdict.ours ? report.removed : [])
+        }
       }
     }
     if (fresh.length > 0) await this.#import(fresh, report)
@@ -240,20 +244,17 @@ export class FolderSync {
     }
   }
 
-  /** Acts on the verdict about a file that is not an edit. */
-  #take(
-    number: number,
-    state: TextState,
-    verdict: Exclude<FileVerdict, { kind: 'new' | 'foreign' | 'edit' }>,
-    report: MirrorReport,
-  ): void {
-    this.#recordSeen(number, state)
+  /** Applies or refuses what a text says. Returns false when it must stay where it is, because no copy can be kept. */
+  async #settle(number: number, text: string, verdict: FileVerdict, report: MirrorReport): Promise<boolean> {
     this.#stale.add(number)
-    if (verdict.kind === 'refused') this.#refuse(number, state.text, verdict.why, report)
-    else if (verdict.kind === 'deleted') {
-      if (verdict.ours || this.#refuse(number, state.text, verdict.why, report))
-        this.#remove(number, state.text, verdict.ours ? report.removed : [])
-    }
+    if (verdict.kind === 'ours' || (verdict.kind === 'deleted' && verdict.ours)) return true
+    const why =
+      verdict.kind === 'edit'
+        ? await this.#apply(number, verdict, report)
+        : verdict.kind === 'new'
+          ? 'it was replaced before it could be read'
+          : verdict.why
+    return why === undefined || this.#refuse(number, text, why, report)
   }
 
   /** Returns why the board refuses the edit; undefined when it is applied. @throws ErrandError when the ledger could not judge it. */
@@ -275,7 +276,7 @@ export class FolderSync {
     const file = nameOf(number)
     const { files } = this.#staging
     try {
-      report.refused.push({ file, why, copy: keepCopy(files, number, text, versionOf(text)) })
+      report.refused.push({ file, why, copy: keepCopy(files, number, text) })
       return true
     } catch (error) {
       this.#aside.set(file, { mark: files.mark(file) ?? '', isReported: true })
@@ -316,25 +317,11 @@ export class FolderSync {
       else if (
         state.kind === 'none' ||
         state.text === old.known ||
-        (await this.#takeOld(old.number, state.text, report))
+        (await this.#settle(old.number, state.text, await this.#judge(old.number, state.text), report))
       )
         this.#staging.files.remove(old.name)
       this.#old.shift()
     }
-  }
-
-  /** Returns false when the file must stay, because no copy of a refused edit can be kept. */
-  async #takeOld(number: number, text: string, report: MirrorReport): Promise<boolean> {
-    const verdict = await this.#judge(number, text)
-    this.#stale.add(number)
-    if (verdict.kind === 'ours' || (verdict.kind === 'deleted' && verdict.ours)) return true
-    const why =
-      verdict.kind === 'edit'
-        ? await this.#apply(number, verdict, report)
-        : verdict.kind === 'new'
-          ? 'it was replaced before it could be read'
-          : verdict.why
-    return why === undefined || this.#refuse(number, text, why, report)
   }
 
   // ── from the board to the files ──
@@ -403,15 +390,6 @@ function isLedgerUnavailable({ code }: ErrandError): boolean {
     code === 'ENGINE_CLOSED' ||
     code === 'OUTCOME_UNKNOWN'
   )
-}
-
-function versionOf(text: string): number {
-  try {
-    return versionIn(JSON.parse(text) as FileValue) ?? 0
-  } catch {
-    // The copy of an unreadable file has a name without a version.
-    return 0
-  }
 }
 
 function addOnce(list: string[], name: string): void {

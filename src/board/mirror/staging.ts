@@ -63,11 +63,10 @@ export class Staging {
  * Keeps a copy of a text, once for the same text; returns its path relative to the folder.
  * @throws ErrandError INVALID_INPUT when a file has the name of the folder for copies.
  */
-export function keepCopy(files: FolderFiles, number: number, text: string, version: number): string {
+export function keepCopy(files: FolderFiles, number: number, text: string): string {
   files.makeFolder(refusedFolder)
   for (let count = 1; ; count++) {
-    const ending = `.refused-${version}${count === 1 ? '' : `-${count}`}.json`
-    const name = `${refusedFolder}/${nameOf(number).replace('.json', ending)}`
+    const name = `${refusedFolder}/${nameOf(number).replace('.json', `.refused-${count}.json`)}`
     if (files.create(name, text)) return name
     const there = files.read(name)
     if (there.kind === 'text' && there.text === text) return name

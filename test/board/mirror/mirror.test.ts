@@ -397,7 +397,7 @@ describe('A forbidden edit is refused as a whole, reported, kept as a copy, and 
       world.edit(1, { status })
       await mirror.sync()
     }
-    expect(readdirSync(world.at('refused')).sort()).toEqual(['task_1.refused-1-2.json', 'task_1.refused-1.json'])
+    expect(readdirSync(world.at('refused')).sort()).toEqual(['task_1.refused-1.json', 'task_1.refused-2.json'])
   })
 
   it('a refused edit of which no copy can be kept stays in its file', async () => {
@@ -455,7 +455,7 @@ describe('A new file', () => {
     await world.call('board:delete', { id: 1 })
     world.write(1, { subject: 'again' })
     expect((await mirror.sync()).refused).toMatchObject([
-      { file: 'task_1.json', copy: 'refused/task_1.refused-0.json' },
+      { file: 'task_1.json', copy: 'refused/task_1.refused-1.json' },
     ])
     expect(world.names()).toEqual([])
   })
