@@ -1,5 +1,6 @@
-// Edits: what a program or person changed in a file, compared to what the mirror had written. An edit is applied to the board in one step,
-// judged like any command, all or nothing.
+// Judges a file that differs from what the mirror wrote: it is an edit, a new task, an old text restored by git, or unreadable. The ledger
+// keeps the texts of each file, and an edit is the difference between a file and the text from which it was made. It is applied to the
+// board in one step, judged like any command, all or nothing.
 import { ErrandError } from '../../core/errors.ts'
 import { clipped } from '../../core/storable-text.ts'
 import type { BoardRef, BoardStatus } from '../../entities/board.ts'
@@ -9,12 +10,15 @@ import type { BoardTarget } from '../board-host.ts'
 import type { BoardPatch, Writer } from '../board-patch.ts'
 import { viewTask } from '../board-view.ts'
 import { withNumbers } from '../ids-as-numbers.ts'
+import { loadBoard } from '../numbering.ts'
 import { engineKeys, sevenKeys } from '../task-json.ts'
 import { findOnBoard } from '../task-ref.ts'
 import { applyPatch } from '../update-task.ts'
-import { isKnownKey, mirroredValue } from './file-image.ts'
+import { type Exported, exportedTask, keptTexts } from './file-texts.ts'
 import { parseEdited } from './held-keys.ts'
-import { type FileValue, isSameJson, versionIn } from './task-file.ts'
+import { type NewFile, takenWhy } from './import-files.ts'
+import type { MirrorHost } from './mirror-host.ts'
+import { type FileValue, isKnownKey, isSameJson, mirroredValue, readTaskFile, versionIn } from './task-file.ts'
 
 export interface FileEdit {
   number: number
@@ -27,11 +31,104 @@ export interface FileEdit {
   before: FileValue | undefined
 }
 
+export type FileVerdict =
+  /** A text that this mirror has written, now or earlier. */
+  | { kind: 'ours' }
+  | { kind: 'edit'; edit: FileEdit; version: number }
+  | { kind: 'new'; file: NewFile }
+  /** The task is no longer on the board; `ours`: the file has not been edited. */
+  | { kind: 'deleted'; ours: boolean; why: string }
+  /** An edit that cannot be separated from what changed meanwhile. */
+  | { kind: 'refused'; why: string }
+  /** Left untouched: the file cannot be read, or belongs to another ledger; `holdsNumber`: no task here may get its number. */
+  | { kind: 'foreign'; why: string; holdsNumber?: true }
+
+interface Facts {
+  texts: Array<{ version: number; text: string }>
+  nextNumber: number
+}
+
+/** `earlier`: the latest applied edit of this file, and the version from which it was made. */
+export async function judgeFile(
+  host: MirrorHost,
+  target: BoardTarget,
+  dir: string,
+  number: number,
+  text: string,
+  earlier: { version: number; value: FileValue } | undefined,
+): Promise<FileVerdict> {
+  const { task, ...facts } = await host.read(function* (tx) {
+    const texts = yield* tx.mirror.texts(dir, number, keptTexts)
+    const { nextNumber } = yield* loadBoard(tx, target.board, 0)
+    // Undefined if there is no task of this number on the board.
+    return { texts, nextNumber, task: yield* exportedTask(tx, target.board, number) }
+  })
+  if (task !== undefined && facts.texts.some((each) => each.text === text)) return { kind: 'ours' }
+  let file: NewFile
+  try {
+    file = { number, text, ...readTaskFile(text, number) }
+  } catch (error) {
+    if (ErrandError.isInstance(error)) return { kind: 'foreign', why: error.message }
+    throw error
+  }
+  return task === undefined ? judgeUnknownNumber(file, facts, target) : judgeKnownNumber(file, facts, task, earlier)
+}
+
+/** Judges a file whose number has no task on the board. */
+function judgeUnknownNumber(file: NewFile, { texts, nextNumber }: Facts, { board }: BoardTarget): FileVerdict {
+  const { number, value } = file
+  if (number < nextNumber) {
+    const ours = texts.some((each) => isSameJson(jsonOf(each.text), value))
+    const why = texts.length > 0 ? `task ${number} is no longer on the board` : takenWhy(board, number, nextNumber)
+    return { kind: 'deleted', ours, why }
+  }
+  const { taskId } = value
+  const isForeign = typeof taskId === 'string' && versionIn(value) !== undefined
+  // A board that never had a task adopts such files: the folder was cloned, or its ledger was lost.
+  if (!isForeign || nextNumber === 1) return { kind: 'new', file }
+  const why = `it was written by the mirror of another ledger (its task is ${taskId}), and only a board that never had a task adopts such files. To create a task from it, remove taskId and version, and give the file (in its name and its id) a number that no file here has`
+  return { kind: 'foreign', why, holdsNumber: true }
+}
+
+/** Judges a file of a task that is on the board. */
+function judgeKnownNumber(
+  { number, value }: NewFile,
+  { texts }: Facts,
+  task: Exported,
+  earlier: { version: number; value: FileValue } | undefined,
+): FileVerdict {
+  const { version: _version, taskId, canonicalStatus: _status, statusReason: _reason, ...plain } = value
+  const isAsOnBoard = isSameJson(plain, task.value)
+  if (typeof taskId === 'string' && taskId !== task.taskId && !isAsOnBoard)
+    return {
+      kind: 'foreign',
+      why: `its task is ${taskId}, and here task ${number} is ${task.taskId}: it belongs to another ledger`,
+    }
+  const version = versionIn(value)
+  // A file without a version is compared with the newest text.
+  const base = texts.find((each) => version === undefined || each.version === version)
+  if (base === undefined) {
+    if (isAsOnBoard) return { kind: 'ours' }
+    const latest = texts[0]?.version ?? 'none'
+    const why = `its base, version ${version ?? 'unknown'}, is not kept or was never written (the latest is ${latest}). Repeat the edit in the current file`
+    return { kind: 'refused', why }
+  }
+  const content = jsonOf(base.text)
+  const changed = changedKeys(content, value)
+  if (changed.length === 0) return { kind: 'ours' }
+  const before = earlier?.version === base.version ? earlier.value : undefined
+  return { kind: 'edit', edit: { number, base: content, edited: value, changed, before }, version: base.version }
+}
+
+function jsonOf(text: string): FileValue {
+  return JSON.parse(text.replace(/^\uFEFF/, '')) as FileValue
+}
+
 /**
  * Returns the keys in which a file differs from its base. A missing key counts as removed only if the file still has its `version`;
  * a program that drops that key drops all unknown keys. The seven keys and the engine's keys are never removed.
  */
-export function changedKeys(base: FileValue, edited: FileValue): string[] {
+function changedKeys(base: FileValue, edited: FileValue): string[] {
   return unionOfKeys(base, edited).filter((key) => {
     if (key === 'id' || key === 'version') return false
     if (!(key in edited) && (versionIn(edited) === undefined || sevenKeys.includes(key) || engineKeys.includes(key)))

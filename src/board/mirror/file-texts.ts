@@ -6,10 +6,9 @@ import type { Op, Reads, Step, Tx } from '../../ledger/ledger.ts'
 import type { BoardTarget } from '../board-host.ts'
 import { mapBoard, type Numbered, viewTask } from '../board-view.ts'
 import { holdsLease, type MirrorLease } from './election.ts'
-import { exportedValue, mirroredValue } from './file-image.ts'
 import type { FileState } from './folder-files.ts'
 import type { MirrorHost } from './mirror-host.ts'
-import { type FileValue, fileText } from './task-file.ts'
+import { exportedValue, type FileValue, fileText, mirroredValue } from './task-file.ts'
 
 /** Versions of a file that are kept; an edit of an older one cannot be compared. */
 export const keptTexts = 32

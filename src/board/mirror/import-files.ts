@@ -16,11 +16,10 @@ import { textWithNumbers } from '../ids-as-numbers.ts'
 import { moveToStatus } from '../move-to-status.ts'
 import { changeBoard, giveNumber, loadBoard, openBoard } from '../numbering.ts'
 import { findOnBoard } from '../task-ref.ts'
-import { foreignKeysOf, importedFile } from './file-image.ts'
 import { onBoard } from './file-texts.ts'
 import { type FurtherKeys, parseSeven, readFurther, type SevenKeys } from './held-keys.ts'
 import { dependentsFirst, planImport, type UnheldKey } from './import-plan.ts'
-import { type FileValue, maxNewNumber } from './task-file.ts'
+import { type FileValue, foreignKeysOf, importedFile, maxNewNumber } from './task-file.ts'
 
 /** A readable file with an unused number. */
 export interface NewFile {
