@@ -186,7 +186,8 @@ export class FolderSync {
 
   /** Records the content of a file. A recent change may be followed by one with the same timestamps, so that file is read again. */
   #recordSeen(number: number, { text, mark, changedMs }: TextState): void {
-    this.#aside.delete(nameOf(number))
+    // It was not written meanwhile.
+    if (this.#aside.delete(nameOf(number))) this.#stale.add(number)
     const isRecent = Math.abs(this.#host.clock.now() - changedMs) < recentMs
     this.#seen.set(number, { text, mark: isRecent ? '' : mark })
   }
