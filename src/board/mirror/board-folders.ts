@@ -1,5 +1,5 @@
 // Boards as folders of task files, for programs. The modules that read and write the files are loaded by the first call.
-import type { FolderOptions } from './import-board.ts'
+import type { FolderOptions } from './import-export.ts'
 import type { BoardMirror, MirrorOptions } from './mirror-board.ts'
 import type { MirrorReport } from './mirror-report.ts'
 

@@ -2,13 +2,13 @@
 // the ledger still recognizes it as its own.
 import { nextTurn } from '../../core/turns.ts'
 import type { ImportedFile } from '../../entities/board.ts'
-import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
+import type { Op, Reads, Step, Tx } from '../../ledger/ledger.ts'
 import type { BoardTarget } from '../board-host.ts'
 import { mapBoard, type Numbered, viewTask } from '../board-view.ts'
 import { holdsLease, type MirrorLease } from './election.ts'
-import { exportedValue, mirroredValue } from './file-image.ts'
+import type { FileState } from './folder-files.ts'
 import type { MirrorHost } from './mirror-host.ts'
-import { type FileValue, fileText } from './task-file.ts'
+import { exportedValue, type FileValue, fileText, mirroredValue } from './task-file.ts'
 
 /** Versions of a file that are kept; an edit of an older one cannot be compared. */
 export const keptTexts = 32
@@ -22,9 +22,6 @@ export interface WantedFile {
   text: string | null
   /** Numbers of the tasks that the text refers to. */
   mentions: number[]
-}
-
-interface Drafted extends WantedFile {
   version: number
   /** The text is not stored yet. */
   fresh: boolean
@@ -38,19 +35,30 @@ export async function ensureTexts(
   numbers: readonly number[],
 ): Promise<WantedFile[] | undefined> {
   const wanted: WantedFile[] = []
-  for (let from = 0; from < numbers.length; from += batchSize) {
-    const some = numbers.slice(from, from + batchSize)
-    const drafted = await host.read((tx) => draftAll(tx, target, lease.dir, some))
+  for await (const drafted of drafts(host, target, lease.dir, numbers)) {
     const fresh = drafted.filter((each) => each.fresh).map(({ number }) => number)
-    const kept =
-      fresh.length === 0
-        ? []
-        : await host.step({ name: 'store file texts', decide: (tx) => saveTexts(tx, target, lease, fresh) })
+    const store: Step<WantedFile[] | undefined> = {
+      name: 'store file texts',
+      decide: (tx) => saveTexts(tx, target, lease, fresh),
+    }
+    const kept = fresh.length === 0 ? [] : await host.step(store)
     if (kept === undefined) return undefined
-    for (const each of drafted) if (!each.fresh) wanted.push(each)
-    for (const each of kept) wanted.push(each)
+    for (const each of [...drafted.filter((one) => !one.fresh), ...kept]) wanted.push(each)
   }
   return wanted
+}
+
+/** What the files should contain, some at a time. */
+async function* drafts(
+  host: MirrorHost,
+  target: BoardTarget,
+  dir: string,
+  numbers: readonly number[],
+): AsyncGenerator<WantedFile[]> {
+  for (let from = 0; from < numbers.length; from += batchSize) {
+    await nextTurn()
+    yield await host.read((tx) => draftAll(tx, target, dir, numbers.slice(from, from + batchSize)))
+  }
 }
 
 /** All numbers of the board, and those with a stored text whose task is no longer on it. */
@@ -62,21 +70,21 @@ export function allNumbers(host: MirrorHost, { board }: BoardTarget, dir: string
   })
 }
 
-/** Whether every file has its current text. `readText` returns the text of a file, or null if there is none. */
+/** Whether every file has its current text. */
 export async function allWritten(
   host: MirrorHost,
   target: BoardTarget,
   dir: string,
-  readText: (number: number) => string | null | undefined,
+  read: (number: number) => FileState,
 ): Promise<boolean> {
   const numbers = await allNumbers(host, target, dir)
-  for (let from = 0; from < numbers.length; from += batchSize) {
-    const some = numbers.slice(from, from + batchSize)
-    await nextTurn()
-    const drafted = await host.read((tx) => draftAll(tx, target, dir, some))
-    if (drafted.some(({ number, text, fresh }) => fresh || readText(number) !== text)) return false
-  }
+  for await (const drafted of drafts(host, target, dir, numbers))
+    if (drafted.some(({ number, text, fresh }) => fresh || !hasText(read(number), text))) return false
   return true
+}
+
+function hasText(state: FileState, text: string | null): boolean {
+  return state.kind === 'text' ? state.text === text : state.kind === 'none' && text === null
 }
 
 function* saveTexts(
@@ -95,13 +103,13 @@ function* saveTexts(
   return drafted
 }
 
-function* draftAll(tx: Reads, target: BoardTarget, dir: string, numbers: readonly number[]): Op<Drafted[]> {
-  const drafted: Drafted[] = []
+function* draftAll(tx: Reads, target: BoardTarget, dir: string, numbers: readonly number[]): Op<WantedFile[]> {
+  const drafted: WantedFile[] = []
   for (const number of numbers) drafted.push(yield* draft(tx, target, dir, number))
   return drafted
 }
 
-function* draft(tx: Reads, { board }: BoardTarget, dir: string, number: number): Op<Drafted> {
+function* draft(tx: Reads, { board }: BoardTarget, dir: string, number: number): Op<WantedFile> {
   const found = yield* onBoard(tx, board, number)
   if (found === undefined) return { number, text: null, mentions: [], version: 0, fresh: false }
   const { task, entry } = found

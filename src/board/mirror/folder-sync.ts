@@ -2,27 +2,24 @@
 // this order, so that no edit is overwritten; files that change during the pass are read again.
 import { realpathSync } from 'node:fs'
 import { ErrandError } from '../../core/errors.ts'
+import { messageOf } from '../../core/stored-error.ts'
 import { requestedBy } from '../../operations/steps/step-context.ts'
 import type { BoardTarget } from '../board-host.ts'
 import { numberNewTasks, skipNumbers } from '../numbering.ts'
-import { applyEdit } from './apply-edit.ts'
 import { acquireLease, type MirrorLease } from './election.ts'
+import { applyEdit, type FileVerdict, judgeFile } from './file-edit.ts'
 import { affectedFiles, allNumbers, ensureTexts, type WantedFile } from './file-texts.ts'
-import { type FolderFiles, inodeIn } from './folder-files.ts'
+import type { FileState } from './folder-files.ts'
 import { importFiles, type NewFile } from './import-files.ts'
-import { type FileVerdict, judgeFile } from './judge-file.ts'
 import type { MirrorHost } from './mirror-host.ts'
 import { emptyReport, type MirrorReport } from './mirror-report.ts'
-import { clearStaging, keepCopy, stagingFolder } from './owned-folder.ts'
-import { type FileValue, isMisnamed, maxNewNumber, nameOf, numberIn, versionIn } from './task-file.ts'
-import { createStaging, type Staging, takeAway, type WriteMode, writeFile } from './write-file.ts'
+import { keepCopy, type Staging } from './staging.ts'
+import { type FileValue, isMisnamed, maxNewNumber, nameOf, numberIn } from './task-file.ts'
 
 /** A file that changed less than this before it was read may change again with the same timestamps, in milliseconds. */
 const recentMs = 2_000
-/** How long a replaced file is still checked, in milliseconds: a program that had it open may write into it. */
-const graceMs = 2_000
-/** How long after a foreign replacement of a file further ones are expected, in milliseconds. */
-const cautionMs = 600_000
+/** How long after it was moved aside a file is read once more, in milliseconds: a program that had it open may write into it. */
+const graceMs = 1_000
 /** How often a pass repeats for files that change meanwhile; the rest is left to the next pass. */
 const maxRounds = 8
 
@@ -32,85 +29,63 @@ export interface PassOptions {
   /** Tasks that have changed; undefined: write every file that is out of date. */
   tasks?: ReadonlySet<string> | undefined
   /**
-   * An unreadable or missing file is left unchanged until a later pass finds it in the same state, because a program may be writing it.
-   * Default false: this pass decides.
+   * An unreadable or missing file is left unchanged until a pass over all files finds it in the same state again, because a program may be
+   * writing it. Default false: this pass decides.
    */
   deferIncomplete?: boolean
 }
 
-interface SeenFile {
-  text: string
-  /** '' for a file that must be read again. */
-  mark: string
-}
-
+type TextState = Extract<FileState, { kind: 'text' }>
 type EditVerdict = Extract<FileVerdict, { kind: 'edit' }>
 
 /** An edit that the board has refused so far. */
 interface RefusedEdit {
   number: number
-  state: { text: string; mark: string; changedMs: number }
+  state: TextState
   verdict: EditVerdict
   why: string
-}
-
-interface OldFile {
-  name: string
-  number: number
-  /** Its content when it was replaced; undefined for one left by a dead mirror. */
-  known: string | undefined
-  until: number
 }
 
 export class FolderSync {
   readonly #host: MirrorHost
   readonly #target: BoardTarget
   readonly #lease: MirrorLease
-  readonly #files: FolderFiles
-  readonly staging: Staging
-  /** The content of each file when it was last read or written. */
-  #seen = new Map<number, SeenFile>()
-  /** The marks of files that are left unchanged, by name. */
-  #setAsideMarks = new Map<string, string>()
-  /** The marks of files that were unreadable or missing at the last check. */
-  #deferred = new Map<number, string>()
-  #old: OldFile[] = []
+  readonly #staging: Staging
+  /** The content of each file when it was last read or written; the mark is '' if it must be read again. */
+  #seen = new Map<number, { text: string; mark: string }>()
+  /** Files that are left unchanged while they have this mark ('' for a missing file), by name. */
+  #aside = new Map<string, { mark: string; isReported: boolean }>()
+  /** Files that were moved aside, by when they are read once more; `known`: their content, if this mirror has moved them. */
+  #old: Array<{ name: string; number: number; known: string | undefined; until: number }> = []
   /** Which files refer to a task, by its number. */
-  #mentions = new Map<number, Set<number>>()
+  readonly #mentions = new Map<number, Set<number>>()
   /** The latest applied edit of each file. */
   #taken = new Map<number, { version: number; value: FileValue }>()
-  /** The inodes of the files that this mirror has written. */
-  #own = new Map<number, string>()
-  #cautiousUntil = 0
-  #stale = new Set<number>()
+  readonly #stale = new Set<number>()
   #allStale = true
   #holdsLease = false
   /** True during the first pass with this lease: what it finds is final, not a file that is being written. */
   #isNew = true
 
-  readonly #isLive: boolean
-
-  /** `isLive`: for a mirror that runs on, beside others. */
-  constructor(host: MirrorHost, target: BoardTarget, lease: MirrorLease, files: FolderFiles, isLive: boolean) {
+  constructor(host: MirrorHost, target: BoardTarget, lease: MirrorLease, staging: Staging) {
     this.#host = host
     this.#target = target
     this.#lease = lease
-    this.#files = files
-    this.#isLive = isLive
-    this.staging = createStaging(files, lease.id, `${stagingFolder}/`)
+    this.#staging = staging
   }
 
-  async pass({ numbers, tasks, deferIncomplete = false }: PassOptions = {}): Promise<MirrorReport> {
+  async pass({ numbers, tasks, deferIncomplete = false }: PassOptions): Promise<MirrorReport> {
     const report = emptyReport()
-    this.#requireFolder()
+    requireFolder(this.#lease.dir)
     if (!(await this.#acquireLease())) return { ...report, standingBy: true }
     await numberNewTasks(this.#host, this.#target.board)
-    if (tasks === undefined) this.#markAllStale()
+    if (tasks === undefined) this.#compareAll()
     else await this.#addStale(tasks)
-    let changed: ReadonlySet<number> | undefined = this.#isNew ? undefined : numbers
+    const decides = !deferIncomplete || this.#isNew
+    let changed = this.#isNew ? undefined : numbers
     for (let round = 0; round < maxRounds; round++) {
-      await this.#takeOldFiles(report)
-      await this.#takeFiles(changed, report, deferIncomplete && !this.#isNew)
+      await this.#takeOldFiles(report, this.#host.clock.now())
+      await this.#takeFiles(changed, report, decides)
       changed = await this.#writeFiles(report)
       if (changed === undefined) return { ...report, standingBy: true }
       if (changed.size === 0 && this.#stale.size === 0) break
@@ -119,58 +94,32 @@ export class FolderSync {
     return report
   }
 
-  /** Checks and removes the old files; writes nothing more. */
+  /** Checks and removes all files that were moved aside; writes nothing more. */
   async end(): Promise<MirrorReport> {
     const report = emptyReport()
-    for (const old of this.#old) old.until = 0
-    if (this.#holdsLease) await this.#takeOldFiles(report)
+    if (this.#holdsLease) await this.#takeOldFiles(report, Number.POSITIVE_INFINITY)
     return report
-  }
-
-  /** Refuses a path that leads elsewhere by now, so that nothing is written there. */
-  #requireFolder(): void {
-    const { dir } = this.#lease
-    let is: string | undefined
-    try {
-      is = realpathSync(dir)
-    } catch {
-      // Reported below as missing.
-    }
-    if (is === dir) return
-    throw new ErrandError(
-      'INVALID_INPUT',
-      `The mirrored folder ${dir} is ${is === undefined ? 'no longer there' : `now a link to ${is}`}.`,
-      {
-        path: dir,
-      },
-    )
   }
 
   async #acquireLease(): Promise<boolean> {
     const lease = await acquireLease(this.#host, this.#lease)
-    if (lease === 'theirs') {
-      this.#holdsLease = false
-      return false
-    }
-    if (this.#holdsLease && lease === 'mine') return true
+    const held = this.#holdsLease
+    this.#holdsLease = lease !== 'theirs'
+    if (lease === 'theirs' || (held && lease === 'mine')) return this.#holdsLease
     // Changes by the previous writer are judged like any others.
     this.#seen = new Map()
     this.#taken = new Map()
-    this.#holdsLease = true
     this.#isNew = true
-    // Other programs that replace files may be active already.
-    if (this.#isLive) this.#enterCautiousMode()
-    this.#markAllStale()
-    const kept = new Set(this.#old.map(({ name }) => name))
-    for (const { name, number } of clearStaging(this.#files))
-      if (!kept.has(name)) this.#old.push({ name, number, known: undefined, until: 0 })
+    this.#compareAll()
+    const own = new Set(this.#old.map(({ name }) => name))
+    const left = this.#staging.clear().filter(({ name }) => !own.has(name))
+    this.#old = [...left.map((old) => ({ ...old, known: undefined, until: 0 })), ...this.#old]
     return true
   }
 
   /** Compares all files, and reports again those that are left unchanged. */
-  #markAllStale(): void {
-    this.#setAsideMarks = new Map()
-    this.#deferred = new Map()
+  #compareAll(): void {
+    this.#aside = new Map()
     this.#allStale = true
   }
 
@@ -184,33 +133,32 @@ export class FolderSync {
 
   // ── from the files to the board ──
 
-  async #takeFiles(
-    numbers: ReadonlySet<number> | undefined,
-    report: MirrorReport,
-    deferIncomplete: boolean,
-  ): Promise<void> {
+  async #takeFiles(numbers: ReadonlySet<number> | undefined, report: MirrorReport, decides: boolean): Promise<void> {
     const fresh: NewFile[] = []
     const refused: RefusedEdit[] = []
-    const decide = !deferIncomplete || numbers === undefined
     let held = 0
     for (const number of numbers ?? this.#listed(report)) {
       const name = nameOf(number)
-      const seen = this.#seen.get(number)
-      const mark = this.#files.mark(name)
-      if (mark !== undefined && (mark === seen?.mark || mark === this.#setAsideMarks.get(name))) continue
-      const state = this.#files.read(name)
-      this.#detectReplacement(number, mark)
-      if (state.kind === 'none') this.#takeMissing(number, report, deferIncomplete, decide)
-      else if (state.kind === 'other') this.#setAside(number, state.mark, state.why, report)
-      else if (seen?.text === state.text) this.#recordSeen(number, state)
+      const mark = this.#staging.files.mark(name) ?? ''
+      const aside = this.#aside.get(name)
+      if (mark !== '' && (mark === this.#seen.get(number)?.mark || (aside?.isReported && mark === aside.mark))) continue
+      const isDecided = decides || (numbers === undefined && aside?.mark === mark)
+      const state = this.#staging.files.read(name)
+      if (state.kind === 'none') this.#takeMissing(number, report, isDecided)
+      else if (state.kind === 'other') this.#leave(number, state, report, isDecided)
+      else if (this.#seen.get(number)?.text === state.text) this.#recordSeen(number, state)
       else {
-        const verdict = await this.#judgeText(number, state.text)
+        const verdict = await this.#judge(number, state.text)
         if (verdict.kind === 'new') fresh.push(verdict.file)
         else if (verdict.kind === 'foreign') {
           if (verdict.holdsNumber && number <= maxNewNumber) held = number
-          this.#deferUnreadable(number, state.mark, verdict.why, report, deferIncomplete, decide)
+          this.#leave(number, { mark: state.mark, why: verdict.why }, report, isDecided)
         } else if (verdict.kind === 'edit') await this.#takeEdit({ number, state, verdict }, refused, report)
-        else this.#take(number, state, verdict, report)
+        else {
+          this.#recordSeen(number, state)
+          const isSafe = await this.#settle(number, state.text, verdict, report)
+          if (isSafe && verdict.kind === 'deleted') this.#remove(number, state.text, verdict.ours ? report.removed : [])
+        }
       }
     }
     if (fresh.length > 0) await this.#import(fresh, report)
@@ -221,79 +169,51 @@ export class FolderSync {
   /** The numbers that have a file, or had one. */
   #listed(report: MirrorReport): number[] {
     const numbers = new Set(this.#seen.keys())
-    for (const name of this.#files.list()) {
+    for (const name of this.#staging.files.list()) {
       const number = numberIn(name)
       if (number !== undefined) numbers.add(number)
-      else if (isMisnamed(name) && !this.#setAsideMarks.has(name)) {
-        this.#setAsideMarks.set(name, '')
+      else if (isMisnamed(name) && !this.#aside.has(name)) {
+        this.#aside.set(name, { mark: '', isReported: true })
         report.skipped.push({ file: name, why: 'it is not named like a task file: expected task_N.json with N from 1' })
       }
     }
     return [...numbers].sort((a, b) => a - b)
   }
 
-  /** Detects that another program has replaced a file of this mirror. */
-  #detectReplacement(number: number, mark: string | undefined): void {
-    const own = this.#own.get(number)
-    if (own === undefined || mark === undefined || inodeIn(mark) === own) return
-    this.#own.delete(number)
-    this.#enterCautiousMode()
-  }
-
-  #enterCautiousMode(): void {
-    this.#cautiousUntil = this.#host.clock.now() + cautionMs
-  }
-
-  #judgeText(number: number, text: string): Promise<FileVerdict> {
+  #judge(number: number, text: string): Promise<FileVerdict> {
     return judgeFile(this.#host, this.#target, this.#lease.dir, number, text, this.#taken.get(number))
   }
 
   /** Records the content of a file. A recent change may be followed by one with the same timestamps, so that file is read again. */
-  #recordSeen(number: number, { text, mark, changedMs }: { text: string; mark: string; changedMs: number }): void {
-    this.#setAsideMarks.delete(nameOf(number))
-    this.#deferred.delete(number)
+  #recordSeen(number: number, { text, mark, changedMs }: TextState): void {
+    // It was not written meanwhile.
+    if (this.#aside.delete(nameOf(number))) this.#stale.add(number)
     const isRecent = Math.abs(this.#host.clock.now() - changedMs) < recentMs
     this.#seen.set(number, { text, mark: isRecent ? '' : mark })
   }
 
-  #setAside(number: number, mark: string, why: string, report: MirrorReport): void {
-    const name = nameOf(number)
+  /** Leaves a file unchanged, and reports it once that is decided. */
+  #leave(number: number, { mark, why }: { mark: string; why: string }, report: MirrorReport, isDecided: boolean): void {
+    const file = nameOf(number)
     this.#seen.delete(number)
-    this.#deferred.delete(number)
-    this.#setAsideMarks.set(name, mark)
-    report.skipped.push({ file: name, why })
+    this.#aside.set(file, { mark, isReported: isDecided })
+    if (isDecided) report.skipped.push({ file, why })
   }
 
-  #deferUnreadable(
-    number: number,
-    mark: string,
-    why: string,
-    report: MirrorReport,
-    deferIncomplete: boolean,
-    decide: boolean,
-  ): void {
-    // Until then the file is not overwritten either.
-    this.#seen.delete(number)
-    if (!deferIncomplete || (decide && this.#deferred.get(number) === mark)) this.#setAside(number, mark, why, report)
-    else if (decide || !this.#deferred.has(number)) this.#deferred.set(number, mark)
-  }
-
-  #takeMissing(number: number, report: MirrorReport, deferIncomplete: boolean, decide: boolean): void {
+  /** A file that this mirror has never seen is written at once; another one may be missing only until a program has replaced it. */
+  #takeMissing(number: number, report: MirrorReport, isDecided: boolean): void {
+    const file = nameOf(number)
+    const wasSeen = this.#seen.has(number)
+    if (wasSeen && !isDecided) {
+      this.#aside.set(file, { mark: '', isReported: false })
+      return
+    }
     this.#stale.add(number)
-    const wasAside = this.#setAsideMarks.delete(nameOf(number))
-    if (wasAside || !this.#seen.has(number)) {
-      this.#deferred.delete(number)
-      return
-    }
-    if (deferIncomplete && !(decide && this.#deferred.get(number) === 'missing')) {
-      this.#deferred.set(number, 'missing')
-      return
-    }
-    this.#deferred.delete(number)
+    this.#aside.delete(file)
     this.#seen.delete(number)
     const why =
       'it was removed, but its task is still on the board: set status "deleted" in the file, or use board:delete'
-    report.refused.push({ file: nameOf(number), why })
+    if (wasSeen) report.refused.push({ file, why })
   }
 
   async #takeEdit(edit: Omit<RefusedEdit, 'why'>, refused: RefusedEdit[], report: MirrorReport): Promise<void> {
@@ -324,34 +244,26 @@ export class FolderSync {
     }
   }
 
-  /** Acts on the verdict about a file that is not an edit. */
-  #take(
-    number: number,
-    state: { text: string; mark: string; changedMs: number },
-    verdict: Exclude<FileVerdict, { kind: 'new' | 'foreign' | 'edit' }>,
-    report: MirrorReport,
-  ): void {
-    this.#recordSeen(number, state)
+  /** Applies or refuses what a text says. Returns false when it must stay where it is, because no copy can be kept. */
+  async #settle(number: number, text: string, verdict: FileVerdict, report: MirrorReport): Promise<boolean> {
     this.#stale.add(number)
-    if (verdict.kind === 'refused') this.#refuse(number, state.text, verdict.why, report)
-    else if (verdict.kind === 'deleted') {
-      if (!verdict.ours && !this.#refuse(number, state.text, verdict.why, report)) return
-      this.#takeAway(number, state.text, report, verdict.ours)
-    }
+    if (verdict.kind === 'ours' || (verdict.kind === 'deleted' && verdict.ours)) return true
+    const why =
+      verdict.kind === 'edit'
+        ? await this.#apply(number, verdict, report)
+        : verdict.kind === 'new'
+          ? 'it was replaced before it could be read'
+          : verdict.why
+    return why === undefined || this.#refuse(number, text, why, report)
   }
 
-  /** Returns why the board refuses the edit; undefined when it is applied. */
+  /** Returns why the board refuses the edit; undefined when it is applied. @throws ErrandError when the ledger could not judge it. */
   async #apply(number: number, { edit, version }: EditVerdict, report: MirrorReport): Promise<string | undefined> {
     try {
-      await this.#host.step(
-        applyEdit(this.#target, edit, requestedBy(await this.#host.stepContext(), this.#target.caller)),
-      )
+      const ctx = requestedBy(await this.#host.stepContext(), this.#target.caller)
+      await this.#host.step(applyEdit(this.#target, edit, ctx))
     } catch (error) {
-      if (!ErrandError.isInstance(error) || isLedgerUnavailable(error)) {
-        // Not judged: the file is read again.
-        this.#seen.delete(number)
-        throw error
-      }
+      if (!ErrandError.isInstance(error) || isLedgerUnavailable(error)) throw error
       return error.message
     }
     this.#taken.set(number, { version, value: edit.edited })
@@ -362,24 +274,22 @@ export class FolderSync {
   /** Refuses an edit and keeps a copy. Returns false when no copy can be kept; then the file stays as it is. */
   #refuse(number: number, text: string, why: string, report: MirrorReport): boolean {
     const file = nameOf(number)
+    const { files } = this.#staging
     try {
-      const copy = keepCopy(this.staging, number, text, versionOf(text))
-      report.refused.push({ file, why, copy })
+      report.refused.push({ file, why, copy: keepCopy(files, number, text) })
       return true
     } catch (error) {
-      const kept = error instanceof Error ? error.message : String(error)
-      this.#setAsideMarks.set(file, this.#files.mark(file) ?? '')
-      report.refused.push({ file, why: `${why}. No copy could be kept, so the file stays as it is: ${kept}` })
+      this.#aside.set(file, { mark: files.mark(file) ?? '', isReported: true })
+      const reason = `${why}. No copy could be kept, so the file stays as it is: ${messageOf(error)}`
+      report.refused.push({ file, why: reason })
       return false
     }
   }
 
-  #takeAway(number: number, text: string, report: MirrorReport, ours: boolean): void {
-    const name = nameOf(number)
-    const taken = takeAway(this.staging, name, number, text)
+  /** Removes a file with this content. */
+  #remove(number: number, text: string, removed: string[]): void {
     this.#seen.delete(number)
-    if (taken.old !== undefined) this.#watchOld(taken.old, number, taken.kind === 'written' ? text : undefined)
-    if (taken.kind === 'written' && ours) report.removed.push(name)
+    if (this.#put(number, null, text)) removed.push(nameOf(number))
   }
 
   async #import(files: readonly NewFile[], report: MirrorReport): Promise<void> {
@@ -387,57 +297,31 @@ export class FolderSync {
     const texts = new Map(files.map((file) => [file.number, file.text]))
     for (const number of done.numbers) {
       report.imported.push(nameOf(number))
-      this.#setAsideMarks.delete(nameOf(number))
-      this.#deferred.delete(number)
+      this.#aside.delete(nameOf(number))
       this.#seen.set(number, { text: texts.get(number) as string, mark: '' })
     }
     for (const { number, key, why } of done.unheld) report.unheld.push({ file: nameOf(number), key, why })
     for (const { number, why } of done.refused) {
       const text = texts.get(number) as string
-      if (this.#refuse(number, text, why, report)) this.#takeAway(number, text, report, false)
+      if (this.#refuse(number, text, why, report)) this.#remove(number, text, [])
     }
     // The edges of the new tasks show in other files.
     this.#allStale = true
   }
 
-  // ── old files ──
-
-  #watchOld(name: string, number: number, known: string | undefined): void {
-    this.#old.push({ name, number, known, until: this.#host.clock.now() + graceMs })
-  }
-
-  /** Checks the replaced files for content written through handles that were still open; such content is an edit. */
-  async #takeOldFiles(report: MirrorReport): Promise<void> {
-    const now = this.#host.clock.now()
-    const left: OldFile[] = []
-    for (const old of this.#old.splice(0)) {
-      const state = this.#files.read(old.name, true)
-      const isOver = now >= old.until
-      if (state.kind === 'text' && state.text !== old.known) {
-        if (!(await this.#takeOld(old, state.text, isOver, report))) {
-          left.push(old)
-          continue
-        }
-        old.known = state.text
-      }
-      if (isOver || state.kind === 'none') this.#files.remove(old.name)
-      else left.push(old)
+  /** Reads the files once more that were moved aside before a time, and removes them. What a program has written into one is an edit. */
+  async #takeOldFiles(report: MirrorReport, now: number): Promise<void> {
+    for (let [old] = this.#old; old !== undefined && old.until <= now; [old] = this.#old) {
+      const state = this.#staging.files.read(old.name)
+      if (state.kind === 'other') report.skipped.push({ file: old.name, why: state.why })
+      else if (
+        state.kind === 'none' ||
+        state.text === old.known ||
+        (await this.#settle(old.number, state.text, await this.#judge(old.number, state.text), report))
+      )
+        this.#staging.files.remove(old.name)
+      this.#old.shift()
     }
-    for (const old of left) this.#old.push(old)
-  }
-
-  /** Returns false when the old file cannot be read yet, because a program is still writing it. */
-  async #takeOld({ number }: OldFile, text: string, isOver: boolean, report: MirrorReport): Promise<boolean> {
-    const verdict = await this.#judgeText(number, text)
-    if (verdict.kind === 'foreign' && !isOver) return false
-    this.#stale.add(number)
-    if (verdict.kind === 'edit') {
-      const why = await this.#apply(number, verdict, report)
-      if (why !== undefined) this.#refuse(number, text, why, report)
-    } else if (verdict.kind === 'new') this.#refuse(number, text, 'it was replaced before it could be read', report)
-    else if (verdict.kind !== 'ours' && !(verdict.kind === 'deleted' && verdict.ours))
-      this.#refuse(number, text, verdict.why, report)
-    return true
   }
 
   // ── from the board to the files ──
@@ -447,22 +331,19 @@ export class FolderSync {
     const { dir } = this.#lease
     const stale = this.#allStale ? await allNumbers(this.#host, this.#target, dir) : [...this.#stale]
     // Files that are left unchanged keep their stored text as well: it is the base of the edit.
-    const numbers = stale.filter((number) => !this.#setAsideMarks.has(nameOf(number)) && !this.#deferred.has(number))
+    const numbers = stale.filter((number) => !this.#aside.has(nameOf(number)))
     this.#allStale = false
     this.#stale.clear()
-    const again = new Set<number>()
     const wanted = await ensureTexts(this.#host, this.#target, this.#lease, numbers)
     if (wanted === undefined) {
       this.#holdsLease = false
       this.#allStale = true
       return undefined
     }
-    for (const each of wanted) if (!this.#write(each, report)) again.add(each.number)
-    return again
+    return new Set(wanted.filter((file) => !this.#write(file, report)).map(({ number }) => number))
   }
 
   #write({ number, text, mentions }: WantedFile, report: MirrorReport): boolean {
-    const name = nameOf(number)
     const seen = this.#seen.get(number)
     for (const other of mentions) this.#mentions.set(other, (this.#mentions.get(other) ?? new Set()).add(number))
     // The file of a deleted task: judged like any file without a task.
@@ -471,20 +352,35 @@ export class FolderSync {
       return seen === undefined || seen.text === ''
     }
     if (seen?.text === text) return true
-    const mode: WriteMode = this.#host.clock.now() < this.#cautiousUntil ? 'move aside' : 'replace'
-    const written = writeFile(this.staging, name, number, text, seen?.text ?? null, mode)
-    if (written.old !== undefined) this.#watchOld(written.old, number, seen?.text)
-    if (written.kind === 'changed') {
+    if (!this.#put(number, text, seen?.text ?? null)) {
       this.#stale.add(number)
       return false
     }
-    const own = inodeIn(this.#files.mark(name))
-    if (own !== undefined) this.#own.set(number, own)
     // Read again at the next check: another program may have replaced it by then.
     this.#seen.set(number, { text, mark: '' })
-    addOnce(report.written, name)
+    addOnce(report.written, nameOf(number))
     return true
   }
+
+  #put(number: number, text: string | null, known: string | null): boolean {
+    const { done, old } = this.#staging.put(nameOf(number), number, text, known)
+    const until = this.#host.clock.now() + graceMs
+    if (old !== undefined) this.#old.push({ name: old, number, known: known ?? undefined, until })
+    return done
+  }
+}
+
+/** Refuses a path that leads elsewhere by now, so that nothing is written there. */
+function requireFolder(dir: string): void {
+  let is: string | undefined
+  try {
+    is = realpathSync(dir)
+  } catch {
+    // Reported below as missing.
+  }
+  if (is === dir) return
+  const where = is === undefined ? 'no longer there' : `now a link to ${is}`
+  throw new ErrandError('INVALID_INPUT', `The mirrored folder ${dir} is ${where}.`, { path: dir })
 }
 
 /** Whether the ledger was unavailable, so that the edit was not judged. */
@@ -494,15 +390,6 @@ function isLedgerUnavailable({ code }: ErrandError): boolean {
     code === 'ENGINE_CLOSED' ||
     code === 'OUTCOME_UNKNOWN'
   )
-}
-
-function versionOf(text: string): number {
-  try {
-    return versionIn(JSON.parse(text) as FileValue) ?? 0
-  } catch {
-    // The copy of an unreadable file has a name without a version.
-    return 0
-  }
 }
 
 function addOnce(list: string[], name: string): void {

@@ -2,25 +2,23 @@
 // import-plan.ts) are reported, and stored with the task so that an export restores the file.
 import { ErrandError } from '../../core/errors.ts'
 import { type BoardRef, type BoardStatus, boardStatusOf } from '../../entities/board.ts'
-import { noReason, type TaskRecord } from '../../entities/task.ts'
-import type { Op, Reads, Step, Tx } from '../../ledger/ledger.ts'
+import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import type { TaskDraft } from '../../operations/drafts/draft.ts'
-import { claim } from '../../operations/steps/claim.ts'
 import { create } from '../../operations/steps/create.ts'
 import { block } from '../../operations/steps/dependencies.ts'
-import { requestedBy, type StepContext } from '../../operations/steps/step-context.ts'
-import { cancel, complete, fail, start } from '../../operations/steps/task-lifecycle.ts'
+import type { StepContext } from '../../operations/steps/step-context.ts'
 import { update } from '../../operations/steps/update.ts'
 import { saveBoardFields } from '../board-fields.ts'
 import type { BoardHost, BoardTarget } from '../board-host.ts'
-import { viewTask } from '../board-view.ts'
+import { type Numbered, viewTask } from '../board-view.ts'
 import { textWithNumbers } from '../ids-as-numbers.ts'
-import { giveNumber, loadBoard, numberRemaining, openBoard } from '../numbering.ts'
-import { foreignKeysOf, importedFile } from './file-image.ts'
+import { moveToStatus } from '../move-to-status.ts'
+import { changeBoard, giveNumber, loadBoard, openBoard } from '../numbering.ts'
+import { findOnBoard } from '../task-ref.ts'
 import { onBoard } from './file-texts.ts'
 import { type FurtherKeys, parseSeven, readFurther, type SevenKeys } from './held-keys.ts'
 import { dependentsFirst, planImport, type UnheldKey } from './import-plan.ts'
-import { type FileValue, maxNewNumber } from './task-file.ts'
+import { type FileValue, foreignKeysOf, importedFile, maxNewNumber } from './task-file.ts'
 
 /** A readable file with an unused number. */
 export interface NewFile {
@@ -62,13 +60,20 @@ export async function importFiles(
     }
   }
   if (newTasks.length === 0) return { numbers: [], refused, unheld }
-  const done = await host.step(
-    creation(host, target, dir, newTasks, requestedBy(await host.stepContext(), target.caller)),
-  )
+  const done = await changeBoard(host, target, 'import files', function* (tx, ctx): Op<Imported> {
+    const work = new Import(tx, host, target, ctx)
+    yield* work.run(newTasks)
+    const { numbers } = work.outcome
+    for (const { number, text } of newTasks)
+      if (numbers.includes(number)) yield* tx.mirror.keep({ dir, number, version: 0, text })
+    return work.outcome
+  })
   return {
     numbers: done.numbers,
     refused: [...refused, ...done.refused],
-    unheld: [...unheld, ...done.unheld].filter(({ number }) => done.numbers.includes(number)),
+    unheld: [...unheld, ...done.unheld]
+      .filter(({ number }) => done.numbers.includes(number))
+      .sort((a, b) => a.number - b.number),
   }
 }
 
@@ -91,37 +96,6 @@ function newTaskOf(host: BoardHost, file: NewFile, unheld: UnheldKey[]): NewTask
   return { ...file, seven, further, draft }
 }
 
-function creation(
-  host: BoardHost,
-  target: BoardTarget,
-  dir: string,
-  newTasks: readonly NewTask[],
-  ctx: StepContext,
-): Step<Imported> {
-  return {
-    name: 'import files',
-    *decide(tx): Op<Imported> {
-      yield* loadBoard(tx, target.board, ctx.at)
-      const { parentId: top, nextNumber } =
-        (yield* tx.board.get(target.board)) ?? (yield* openBoard(tx, target.board, null, ctx.at))
-      yield* numberRemaining(tx, target.board, ctx.at)
-      const late = newTasks.filter(({ number }) => number < nextNumber)
-      const files = newTasks.filter(({ number }) => number >= nextNumber)
-      const outcome: Imported = {
-        numbers: [],
-        refused: late.map(({ number }) => ({ number, why: takenWhy(target.board, number, nextNumber) })),
-        unheld: [],
-      }
-      const work = new Import(tx, host, target, ctx, outcome)
-      yield* work.run(files, top)
-      for (const { number, text } of files) {
-        if (outcome.numbers.includes(number)) yield* tx.mirror.keep({ dir, number, version: 0, text })
-      }
-      return outcome
-    },
-  }
-}
-
 /** Why a number cannot be given to a new task. */
 export function takenWhy(board: string, number: number, next: number): string {
   return `${number} is not a new number: the board "${board}" never assigns a number twice, and its next one is ${next}`
@@ -129,38 +103,44 @@ export function takenWhy(board: string, number: number, next: number): string {
 
 /** The writes of one import, with the ids of its tasks by number. */
 class Import {
+  readonly outcome: Imported = { numbers: [], refused: [], unheld: [] }
   readonly #tx: Tx
   readonly #host: BoardHost
   readonly #target: BoardTarget
   readonly #ctx: StepContext
-  readonly #outcome: Imported
   /** Ids of the tasks that edges and parents refer to, including the new ones. */
   readonly #ids = new Map<number, string>()
 
-  constructor(tx: Tx, host: BoardHost, target: BoardTarget, ctx: StepContext, outcome: Imported) {
+  constructor(tx: Tx, host: BoardHost, target: BoardTarget, ctx: StepContext) {
     this.#tx = tx
     this.#host = host
     this.#target = target
     this.#ctx = ctx
-    this.#outcome = outcome
   }
 
-  *run(files: readonly NewTask[], top: string | null): Op<void> {
+  *run(newTasks: readonly NewTask[]): Op<void> {
+    const { board } = this.#target
+    // The main board may not be stored yet.
+    const { parentId: top, nextNumber } =
+      (yield* this.#tx.board.get(board)) ?? (yield* openBoard(this.#tx, board, null, this.#ctx.at))
+    const files = newTasks.filter(({ number }) => number >= nextNumber)
+    for (const { number } of newTasks)
+      if (number < nextNumber) this.outcome.refused.push({ number, why: takenWhy(board, number, nextNumber) })
     const byNumber = new Map(files.map((file) => [file.number, file]))
     const named = files.map(({ number, seven, further }) => ({ number, ...seven, parent: further.parent }))
     const known = yield* this.#known(
       named.flatMap(({ blockedBy, blocks, parent }) => [...blockedBy, ...blocks, parent]),
     )
     const plan = planImport(named, known)
-    for (const unheld of plan.unheld) this.#outcome.unheld.push(unheld)
+    for (const unheld of plan.unheld) this.outcome.unheld.push(unheld)
     for (const number of plan.creation)
       yield* this.#create(byNumber.get(number) as NewTask, plan.parents.get(number), top)
-    for (const file of files) yield* this.#number(file)
+    const created = files.filter(({ number }) => this.#ids.has(number))
+    for (const file of created) yield* this.#number(file)
     for (const number of dependentsFirst(plan)) yield* this.#connect(number, plan.edges.get(number) ?? [])
-    for (const [number, status] of plan.states) {
+    for (const [number, status] of plan.states)
       if (this.#ids.has(number)) yield* this.#walk(byNumber.get(number) as NewTask, status)
-    }
-    for (const file of files) yield* this.#remember(file)
+    for (const file of created) yield* this.#remember(file)
   }
 
   /** Finds the existing tasks that the files refer to. */
@@ -187,83 +167,55 @@ class Import {
     if (why === undefined) this.#ids.set(number, draft.id)
     else if (parent !== undefined && (yield* this.#tryPart(made(top))) === undefined) {
       this.#ids.set(number, draft.id)
-      this.#outcome.unheld.push({ number, key: 'parent', why })
-    } else this.#outcome.refused.push({ number, why })
+      this.outcome.unheld.push({ number, key: 'parent', why })
+    } else this.outcome.refused.push({ number, why })
   }
 
   *#number({ number, draft, value, further }: NewTask): Op<void> {
-    if (this.#ids.get(number) !== draft.id) return
     const { board } = this.#target
     const foreign = foreignKeysOf(value)
     const extra = Object.keys(foreign).length === 0 ? undefined : foreign
     const fields = { activeForm: further.activeForm, extra }
     yield* giveNumber(this.#tx, yield* loadBoard(this.#tx, board, this.#ctx.at), draft.id, fields, number)
-    this.#outcome.numbers.push(number)
+    this.outcome.numbers.push(number)
   }
 
+  /** Adds the edges one by one, so that a refused one is known. */
   *#connect(number: number, blockers: readonly number[]): Op<void> {
     const id = this.#ids.get(number)
-    const ids = blockers.map((each) => this.#ids.get(each)).filter((each) => each !== undefined)
-    if (id === undefined || ids.length === 0) return
-    if ((yield* this.#tryPart(block(id, ids, this.#ctx).decide(this.#tx))) === undefined) return
-    // One of the blockers is refused: add each by itself to find out which.
     for (const blocker of blockers) {
       const blockerId = this.#ids.get(blocker)
-      if (blockerId === undefined) continue
+      if (id === undefined || blockerId === undefined) continue
       const why = yield* this.#tryPart(block(id, [blockerId], this.#ctx).decide(this.#tx))
       if (why === undefined) continue
-      const isNew = this.#outcome.numbers.includes(number)
-      this.#outcome.unheld.push(isNew ? { number, key: 'blockedBy', why } : { number: blocker, key: 'blocks', why })
+      const isNew = this.outcome.numbers.includes(number)
+      this.outcome.unheld.push(isNew ? { number, key: 'blockedBy', why } : { number: blocker, key: 'blocks', why })
     }
   }
 
-  /** Moves a new task to the status of its file, along legal edges. */
-  *#walk(file: NewTask, status: BoardStatus): Op<void> {
-    const { number, seven, draft, further } = file
-    const owner = seven.owner === '' ? null : seven.owner
-    const why = yield* this.#tryPart(this.#moveToStatus(draft, status, owner))
-    if (why !== undefined) this.#outcome.unheld.push({ number, key: 'status', why })
-    if (further.workspace === undefined) return
-    const bound = yield* this.#tryPart(this.#bind(number, draft.id, further.workspace))
-    if (bound !== undefined) this.#outcome.unheld.push({ number, key: 'workspace', why: bound })
-  }
-
-  *#moveToStatus({ id }: TaskDraft, status: BoardStatus, owner: string | null): Op<void> {
-    const [tx, ctx] = [this.#tx, this.#ctx]
-    if (status === 'pending' || status === 'deleted') {
-      if (owner !== null) yield* update(id, { owner }, undefined, ctx).decide(tx)
-      if (status === 'deleted') yield* cancel(id, null, ctx).decide(tx)
-      return
-    }
-    const token = yield* this.#begin(id, owner)
-    if (status === 'completed') yield* complete(id, null, token, ctx).decide(tx)
-    if (status === 'failed') yield* fail(id, { reason: noReason, code: 'TASK_FAILED' }, token, ctx).decide(tx)
-  }
-
-  *#begin(id: string, owner: string | null): Op<{ owner: string; fence: number } | undefined> {
-    if (owner === null) {
-      yield* start(id, this.#ctx).decide(this.#tx)
-      return undefined
-    }
-    const role = ((yield* this.#tx.task.get(id)) as TaskRecord).role ?? undefined
-    const request = { ...this.#ctx, taskId: id, owner, role, leaseMs: undefined, source: 'files' }
-    const { fence } = (yield* claim(request).decide(this.#tx)) as TaskRecord
-    return { owner, fence }
-  }
-
-  *#bind(number: number, id: string, workspace: string): Op<void> {
-    const task = (yield* this.#tx.task.get(id)) as TaskRecord
-    const entry = yield* this.#tx.board.entry(this.#target.board, number)
+  /** Moves a new task to the status of its file, along legal edges, in the name of its owner. */
+  *#walk({ number, seven, draft, further }: NewTask, status: BoardStatus): Op<void> {
+    const why = yield* this.#tryPart(this.#moveToStatus(draft.id, number, status, seven.owner || undefined))
+    if (why !== undefined) this.outcome.unheld.push({ number, key: 'status', why })
     // A workspace is bound only while the task is in progress; otherwise only the file keeps it.
-    if (boardStatusOf(task) !== 'in_progress') return
-    yield* saveBoardFields(this.#tx, this.#target, { task, entry }, { workspace }, this.#ctx)
+    const found = yield* findOnBoard(this.#tx, this.#target, number)
+    if (further.workspace === undefined || boardStatusOf(found.task) !== 'in_progress') return
+    const { workspace } = further
+    const bound = yield* this.#tryPart(saveBoardFields(this.#tx, this.#target, found, { workspace }, this.#ctx))
+    if (bound !== undefined) this.outcome.unheld.push({ number, key: 'workspace', why: bound })
   }
 
-  *#remember({ number, draft, value, newline }: NewTask): Op<void> {
+  *#moveToStatus(id: string, number: number, status: BoardStatus, owner: string | undefined): Op<void> {
+    const [tx, ctx] = [this.#tx, this.#ctx]
+    const isUnclaimed = status === 'pending' || status === 'deleted'
+    if (isUnclaimed && owner !== undefined) yield* update(id, { owner }, undefined, ctx).decide(tx)
+    const change = { target: this.#target, ref: number, patch: { owner }, writer: { source: 'files' }, ctx }
+    yield* moveToStatus(tx, status, change)
+  }
+
+  *#remember({ number, value, newline }: NewTask): Op<void> {
     const { board } = this.#target
-    const entry = yield* this.#tx.board.entry(board, number)
-    if (entry === undefined || entry.taskId !== draft.id) return
-    const task = (yield* this.#tx.task.get(draft.id)) as TaskRecord
+    const { task, entry } = (yield* onBoard(this.#tx, board, number)) as Numbered
     const file = importedFile(value, newline, yield* viewTask(this.#tx, board, task, entry))
     if (file !== undefined) yield* this.#tx.board.saveFields(board, task.id, { ...entry.fields, file })
   }

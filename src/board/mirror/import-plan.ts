@@ -28,27 +28,46 @@ export interface ImportPlan {
   unheld: UnheldKey[]
 }
 
+/** A parent or a blocker, with the file and the key that name it. */
+interface Link {
+  to: number
+  number: number
+  key: 'parent' | 'blockedBy' | 'blocks'
+}
+type Links = Map<number, Link[]>
+type StatusOf = (number: BoardRef) => BoardStatus | undefined
+
 /** `known`: the existing tasks that the files refer to. */
 export function planImport(tasks: readonly PlannedTask[], known: ReadonlyMap<number, BoardStatus>): ImportPlan {
   const byNumber = new Map(tasks.map((task) => [task.number, task]))
+  const statusOf: StatusOf = (ref) =>
+    typeof ref === 'number' ? (byNumber.get(ref)?.status ?? known.get(ref)) : undefined
   const unheld: UnheldKey[] = []
-  const statusOf = (number: number): BoardStatus | undefined => byNumber.get(number)?.status ?? known.get(number)
   const parents = parentsOf(tasks, statusOf, unheld)
-  const edges = edgesOf(tasks, byNumber, statusOf, unheld)
+  const creation = inOrder(tasks, parents, ({ number, key, to }) =>
+    unheld.push({ number, key, why: `task ${to} would be its own ancestor` }),
+  )
+  const edges = edgesOf(tasks, statusOf, unheld)
+  const order = inOrder(tasks, edges, ({ number, key, to }) =>
+    unheld.push({ number, key, why: `this edge closes a cycle: task ${to} would wait for itself` }),
+  )
   const states = new Map<number, BoardStatus>()
-  for (const number of blockersFirst(
-    tasks.map((task) => task.number),
-    edges,
-  )) {
-    const task = byNumber.get(number) as PlannedTask
-    const open = (edges.get(number) ?? []).filter((each) => statusOf(each) !== 'completed')
-    if (task.status === 'in_progress' && open.length > 0) {
-      const why = `it is in progress but blocked by ${open.join(', ')}; it is pending until ${open.length === 1 ? 'that is' : 'those are'} completed`
-      unheld.push({ number, key: 'status', why })
-      states.set(number, 'pending')
-    } else states.set(number, task.status)
+  for (const number of order) {
+    const { status } = byNumber.get(number) as PlannedTask
+    const open = targets(edges, number).filter((each) => statusOf(each) !== 'completed')
+    const isEarly = status === 'in_progress' && open.length > 0
+    states.set(number, isEarly ? 'pending' : status)
+    if (!isEarly) continue
+    const why = `it is in progress but blocked by ${open.join(', ')}; it is pending until ${open.length === 1 ? 'that is' : 'those are'} completed`
+    unheld.push({ number, key: 'status', why })
   }
-  return { creation: parentsFirst(tasks, parents), parents, edges, states, unheld }
+  return {
+    creation,
+    parents: new Map([...parents.keys()].flatMap((number) => targets(parents, number).map((to) => [number, to]))),
+    edges: new Map([...edges.keys()].map((number) => [number, targets(edges, number)])),
+    states,
+    unheld,
+  }
 }
 
 /**
@@ -60,105 +79,61 @@ export function dependentsFirst({ edges, states }: Pick<ImportPlan, 'edges' | 's
   return [...known, ...[...states.keys()].toReversed()].filter((number) => edges.has(number))
 }
 
-type StatusOf = (number: number) => BoardStatus | undefined
+function targets(links: Links, number: number): number[] {
+  return (links.get(number) ?? []).map(({ to }) => to)
+}
 
-function parentsOf(tasks: readonly PlannedTask[], statusOf: StatusOf, unheld: UnheldKey[]): Map<number, number> {
-  const parents = new Map<number, number>()
+function parentsOf(tasks: readonly PlannedTask[], statusOf: StatusOf, unheld: UnheldKey[]): Links {
+  const parents: Links = new Map()
   for (const { number, parent } of tasks) {
     if (parent === undefined) continue
-    if (typeof parent !== 'number' || statusOf(parent) === undefined) {
-      unheld.push({ number, key: 'parent', why: `there is no task ${parent}` })
-    } else if (isAbove(parents, parent, number)) {
-      unheld.push({ number, key: 'parent', why: `task ${parent} would be its own ancestor` })
-    } else parents.set(number, parent)
+    if (statusOf(parent) === undefined) unheld.push({ number, key: 'parent', why: `there is no task ${parent}` })
+    else parents.set(number, [{ to: parent as number, number, key: 'parent' }])
   }
   return parents
 }
 
-function isAbove(parents: ReadonlyMap<number, number>, from: number, number: number): boolean {
-  for (let at: number | undefined = from; at !== undefined; at = parents.get(at)) if (at === number) return true
-  return false
-}
-
-function parentsFirst(tasks: readonly PlannedTask[], parents: ReadonlyMap<number, number>): number[] {
-  const own = new Set(tasks.map((task) => task.number))
-  const order = new Set<number>()
-  for (const number of own) {
-    const line: number[] = []
-    for (let at: number | undefined = number; at !== undefined && own.has(at) && !order.has(at); at = parents.get(at))
-      line.unshift(at)
-    for (const each of line) order.add(each)
-  }
-  return [...order]
-}
-
 /** `blockedBy` and `blocks` describe the same edges from either end; an edge in either list counts. */
-function edgesOf(
-  tasks: readonly PlannedTask[],
-  byNumber: ReadonlyMap<number, PlannedTask>,
-  statusOf: StatusOf,
-  unheld: UnheldKey[],
-): Map<number, number[]> {
-  const edges = new Map<number, number[]>()
-  const drawn: Drawn = { edges, byNumber, statusOf, rising: true }
-  const add = (number: number, key: 'blockedBy' | 'blocks', task: BoardRef, blocker: BoardRef): void => {
-    if (edges.get(task as number)?.includes(blocker as number)) return
-    const why = obstacleTo(task, blocker, key === 'blockedBy' ? blocker : task, drawn)
-    if (why !== undefined) {
-      unheld.push({ number, key, why })
-      return
-    }
-    drawn.rising &&= blocker < task
-    edges.set(task as number, [...(edges.get(task as number) ?? []), blocker as number])
+function edgesOf(tasks: readonly PlannedTask[], statusOf: StatusOf, unheld: UnheldKey[]): Links {
+  const edges: Links = new Map()
+  const add = (link: Omit<Link, 'to'>, task: BoardRef, blocker: BoardRef): void => {
+    const own = edges.get(task as number) ?? []
+    if (own.some(({ to }) => to === blocker)) return
+    const why = obstacleTo(task, blocker, statusOf)
+    if (why === undefined) edges.set(task as number, [...own, { ...link, to: blocker as number }])
+    else unheld.push({ ...link, why })
   }
-  for (const { number, blockedBy } of tasks) for (const ref of blockedBy) add(number, 'blockedBy', number, ref)
-  for (const { number, blocks } of tasks) for (const ref of blocks) add(number, 'blocks', ref, number)
+  for (const { number, blockedBy } of tasks) for (const ref of blockedBy) add({ number, key: 'blockedBy' }, number, ref)
+  for (const { number, blocks } of tasks) for (const ref of blocks) add({ number, key: 'blocks' }, ref, number)
   return edges
 }
 
-interface Drawn {
-  edges: ReadonlyMap<number, number[]>
-  byNumber: ReadonlyMap<number, PlannedTask>
-  statusOf: StatusOf
-  /** Every edge leads to a higher number, as in most folders; then there is no cycle to search for. */
-  rising: boolean
-}
-
-function obstacleTo(task: BoardRef, blocker: BoardRef, other: BoardRef, drawn: Drawn): string | undefined {
+function obstacleTo(task: BoardRef, blocker: BoardRef, statusOf: StatusOf): string | undefined {
   if (task === blocker) return 'a task cannot block itself'
-  if (typeof task !== 'number' || typeof blocker !== 'number' || drawn.statusOf(other as number) === undefined)
-    return `there is no task ${other}`
-  const status = drawn.byNumber.get(task)?.status
-  const over = status === 'completed' || status === 'failed'
-  if (over && drawn.statusOf(blocker) !== 'completed')
+  const [status, blocking] = [statusOf(task), statusOf(blocker)]
+  if (status === undefined || blocking === undefined) return `there is no task ${status === undefined ? task : blocker}`
+  if ((status === 'completed' || status === 'failed') && blocking !== 'completed')
     return `task ${task} is ${status}, but its blocker, task ${blocker}, is not completed`
-  if (!(drawn.rising && blocker < task) && comesAfter(drawn.edges, blocker, task))
-    return `task ${task} and task ${blocker} would wait for each other`
   return undefined
 }
 
-/** Whether `from` comes after `target`, over any number of edges. */
-function comesAfter(edges: ReadonlyMap<number, number[]>, from: number, target: number): boolean {
-  const seen = new Set<number>([from])
-  for (const at of seen) {
-    if (at === target) return true
-    for (const next of edges.get(at) ?? []) seen.add(next)
-  }
-  return false
-}
-
-function blockersFirst(numbers: readonly number[], edges: ReadonlyMap<number, number[]>): number[] {
-  const own = new Set(numbers)
-  const order = new Set<number>()
-  for (const number of numbers) {
-    const stack = [number]
-    for (let at = stack.at(-1); at !== undefined; at = stack.at(-1)) {
-      const open = (edges.get(at) ?? []).filter((each) => own.has(each) && !order.has(each))
-      if (open.length === 0) {
-        order.add(at)
-        stack.pop()
-      } else for (const each of open) stack.push(each)
+/** The tasks in an order in which each comes after those that it links to. A link that closes a cycle is removed, and passed to `refuse`. */
+function inOrder(tasks: readonly PlannedTask[], links: Links, refuse: (link: Link) => void): number[] {
+  const [done, open] = [new Set<number>(), new Set<number>()]
+  for (const { number } of tasks) {
+    const path = [number]
+    for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
+      open.add(at)
+      const next = links.get(at)?.find(({ to }) => !done.has(to))
+      if (next === undefined) {
+        done.add(at)
+        path.pop()
+      } else if (open.has(next.to)) {
+        links.set(at, links.get(at)?.filter((link) => link !== next) ?? [])
+        refuse(next)
+      } else path.push(next.to)
     }
   }
-  return [...order]
+  const own = new Set(tasks.map(({ number }) => number))
+  return [...done].filter((number) => own.has(number))
 }

@@ -17,6 +17,7 @@ import { FolderSync, type PassOptions } from './folder-sync.ts'
 import { type MirrorHost, mirrorHostOf } from './mirror-host.ts'
 import { isEmptyReport, type MirrorReport } from './mirror-report.ts'
 import { ownFolder } from './owned-folder.ts'
+import { Staging } from './staging.ts'
 import { nameOf, numberIn } from './task-file.ts'
 
 /** How long `sync` waits for another process that writes the folder, and how often it checks, in milliseconds. */
@@ -71,22 +72,31 @@ export async function openMirror(
   const given = parse(optionsSchema, options, 'mirrorBoard')
   const target: BoardTarget = { board: given.board, caller: { surface: 'files' } }
   await host.read((tx) => loadBoard(tx, target.board, 0))
-  const dir = openFolder(given.dir)
-  const files = filesOf(dir)
+  const dir = openFolder(given.dir, { create: true })
   const lease: MirrorLease = { id: host.nextId('mirror'), dir, board: target.board }
-  const sync = new FolderSync(host, target, lease, files, given.watch)
-  await ownFolder(host, sync.staging, dir, target.board)
+  const staging = new Staging(filesOf(dir), lease.id)
+  await ownFolder(host, staging, dir, target.board)
   await host.register(lease.id)
   const after = await host.read((tx) => tx.event.last())
-  const mirror = new LiveMirror(host, lease, sync, given)
+  const mirror = new LiveMirror(host, target, lease, staging, given)
   if (given.watch) mirror.follow(after)
   return mirror
+}
+
+/** What has changed since the last pass began. */
+interface Due {
+  tasks: Set<string>
+  numbers: Set<number>
+  /** All files are to be checked. */
+  scan: boolean
 }
 
 class LiveMirror implements BoardMirror {
   readonly dir: string
   readonly #host: MirrorHost
+  readonly #target: BoardTarget
   readonly #lease: MirrorLease
+  readonly #files: FolderFiles
   readonly #sync: FolderSync
   readonly #settings: Settings
   readonly #stopped = new AbortController()
@@ -94,17 +104,16 @@ class LiveMirror implements BoardMirror {
   #timer: unknown
   /** Passes run one after the other. */
   #queue: Promise<unknown> = Promise.resolve()
+  #due: Due = { tasks: new Set(), numbers: new Set(), scan: false }
   #isWaiting = false
-  /** What has changed since the last pass began. */
-  #tasks = new Set<string>()
-  #numbers = new Set<number>()
-  #isScanDue = false
   #closing: Promise<void> | undefined
 
-  constructor(host: MirrorHost, lease: MirrorLease, sync: FolderSync, settings: Settings) {
+  constructor(host: MirrorHost, target: BoardTarget, lease: MirrorLease, staging: Staging, settings: Settings) {
     this.#host = host
+    this.#target = target
     this.#lease = lease
-    this.#sync = sync
+    this.#files = staging.files
+    this.#sync = new FolderSync(host, target, lease, staging)
     this.#settings = settings
     this.dir = lease.dir
   }
@@ -115,19 +124,13 @@ class LiveMirror implements BoardMirror {
     return report.standingBy ? this.#waitUntilWritten(report) : report
   }
 
-  /** Waits until the process that writes the folder has written it, or has ended; a file that it sets aside delays `sync` by the full wait. */
+  /** Waits until the process that writes the folder has written it, or has ended; a file that it leaves unchanged delays `sync` by the full wait. */
   async #waitUntilWritten(report: MirrorReport): Promise<MirrorReport> {
     const { clock } = this.#host
     const until = clock.now() + syncWaitMs
-    const target: BoardTarget = { board: this.#lease.board, caller: { surface: 'files' } }
-    const { files } = this.#sync.staging
-    const readText = (number: number): string | null | undefined => {
-      const state = files.read(nameOf(number))
-      return state.kind === 'text' ? state.text : state.kind === 'none' ? null : undefined
-    }
-    await numberNewTasks(this.#host, target.board)
+    await numberNewTasks(this.#host, this.#target.board)
     while (clock.now() < until && !this.#stopped.signal.aborted) {
-      if (await allWritten(this.#host, target, this.dir, readText)) return report
+      if (await allWritten(this.#host, this.#target, this.dir, (number) => this.#files.read(nameOf(number)))) break
       await sleep(clock, syncPollMs, this.#stopped.signal)
       const again = await this.#enqueue({ numbers: new Set(), tasks: new Set() })
       if (!again.standingBy) return this.#enqueue({})
@@ -146,44 +149,33 @@ class LiveMirror implements BoardMirror {
 
   follow(after: number): void {
     void this.#followBoard(after)
-    this.#followFolder()
-    this.#isScanDue = true
-    this.#wake()
+    try {
+      this.#watcher = watch(this.dir, { persistent: false }, (_event, name) => {
+        const number = numberIn(name ?? '')
+        if (number === undefined) return
+        this.#due.numbers.add(number)
+        this.#wake()
+      })
+      this.#watcher.on('error', () => this.#watcher?.close())
+    } catch {
+      // Not every file system can be watched, and the number of watchers is limited. The regular scan still finds every change.
+    }
+    this.#scan()
   }
 
   async #followBoard(after: number): Promise<void> {
     for await (const events of this.#host.follow(after, this.#stopped.signal)) {
-      for (const { taskId } of events) this.#tasks.add(taskId)
+      for (const { taskId } of events) this.#due.tasks.add(taskId)
       this.#wake()
     }
     // The feed ends when the engine closes.
     this.#stop()
   }
 
-  /** A watcher reports changes at once where the file system supports it; the regular scan finds what it misses. */
-  #followFolder(): void {
-    try {
-      this.#watcher = watch(this.dir, { persistent: false }, (_event, name) => {
-        const number = typeof name === 'string' ? numberIn(name) : undefined
-        if (number === undefined) return
-        this.#numbers.add(number)
-        this.#wake()
-      })
-      this.#watcher.on('error', () => this.#watcher?.close())
-    } catch {
-      // Not every file system can be watched, and the number of watchers is limited. The regular scan still works.
-      this.#watcher = undefined
-    }
-    this.#scheduleScan()
-  }
-
-  #scheduleScan(): void {
-    if (this.#stopped.signal.aborted) return
-    this.#timer = this.#host.clock.setTimeout(() => {
-      this.#isScanDue = true
-      this.#wake()
-      this.#scheduleScan()
-    }, this.#settings.pollMs)
+  #scan(): void {
+    this.#due.scan = true
+    this.#wake()
+    this.#timer = this.#host.clock.setTimeout(() => this.#scan(), this.#settings.pollMs)
     // The timer must not keep the process alive.
     ;(this.#timer as { unref?: () => void }).unref?.()
   }
@@ -195,17 +187,11 @@ class LiveMirror implements BoardMirror {
     void this.#queue.then(async () => {
       this.#isWaiting = false
       if (this.#stopped.signal.aborted) return
-      const options: PassOptions = {
-        tasks: this.#tasks,
-        numbers: this.#isScanDue ? undefined : this.#numbers,
-        deferIncomplete: true,
-      }
-      this.#tasks = new Set()
-      this.#numbers = new Set()
-      this.#isScanDue = false
-      await this.#enqueue(options).then(
+      const { tasks, numbers, scan } = this.#due
+      this.#due = { tasks: new Set(), numbers: new Set(), scan: false }
+      await this.#enqueue({ tasks, numbers: scan ? undefined : numbers, deferIncomplete: true }).then(
         (report) => this.#notify(report),
-        (error: unknown) => this.#retryLater(error, options),
+        (error: unknown) => this.#retryLater(error, tasks),
       )
     })
   }
@@ -217,13 +203,13 @@ class LiveMirror implements BoardMirror {
   }
 
   /** Leaves the work of a failed pass to the next one. */
-  #retryLater(error: unknown, { tasks }: PassOptions): void {
-    if (ErrandError.isInstance(error) && error.code === 'ENGINE_CLOSED') {
+  #retryLater(error: unknown, tasks: ReadonlySet<string>): void {
+    if (isClosed(error)) {
       this.#stop()
       return
     }
-    for (const id of tasks ?? []) this.#tasks.add(id)
-    this.#isScanDue = true
+    for (const id of tasks) this.#due.tasks.add(id)
+    this.#due.scan = true
     this.#host.report(error, { doing: 'mirror the board', dir: this.dir })
   }
 
@@ -249,11 +235,15 @@ class LiveMirror implements BoardMirror {
       await releaseLease(this.#host, this.#lease)
     } catch (error) {
       // Without the ledger the lease cannot be released: others take it when it expires, or when this process ends.
-      if (!ErrandError.isInstance(error) || error.code !== 'ENGINE_CLOSED') throw error
+      if (!isClosed(error)) throw error
     } finally {
       this.#host.unregister(this.#lease.id)
     }
   }
+}
+
+function isClosed(error: unknown): boolean {
+  return ErrandError.isInstance(error) && error.code === 'ENGINE_CLOSED'
 }
 
 function closed(dir: string): ErrandError {

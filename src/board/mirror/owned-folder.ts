@@ -1,80 +1,44 @@
-// What a mirror stores in its folder beside the task files: in `.errand` (ignored by git) a marker with the ledger and board that own
-// the folder, and new and old files while they are exchanged; in `refused` copies of refused edits, never overwriting an earlier one.
-import { existsSync } from 'node:fs'
-import { isAbsolute, relative, resolve } from 'node:path'
+// The marker in `.errand` (ignored by git) that names the ledger and the board to which a folder belongs.
 import { z } from 'zod'
 import { ErrandError } from '../../core/errors.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
-import { loadBoard, numberNewTasks } from '../numbering.ts'
-import type { FolderFiles } from './folder-files.ts'
 import type { MirrorHost } from './mirror-host.ts'
-import { nameOf } from './task-file.ts'
-import { type Staging, writeFile } from './write-file.ts'
+import { type Staging, stagingFolder } from './staging.ts'
 
-/** The staging folder, in which files are exchanged. */
-export const stagingFolder = '.errand'
 const markerName = `${stagingFolder}/folder.json`
-const ignoreName = `${stagingFolder}/.gitignore`
 const setting = 'ledgerId'
 
-/**
- * A board that never had a task takes over the folder of a ledger that is lost.
- * @throws ErrandError KEY_CONFLICT for a folder that belongs to another ledger, or to another board of this one.
- */
+/** @throws ErrandError KEY_CONFLICT for a folder that belongs to another ledger, or to another board of this one. */
 export async function ownFolder(host: MirrorHost, staging: Staging, dir: string, board: string): Promise<void> {
   const ledger = await ledgerId(host)
   staging.files.makeFolder(stagingFolder)
-  writeFile(staging, ignoreName, 1, '*\n', null)
+  staging.files.create(`${stagingFolder}/.gitignore`, '*\n')
   // The first mirror of a folder becomes its owner: an existing marker is not overwritten.
-  const file = isAbsolute(host.ledgerName) ? relative(dir, host.ledgerName) : undefined
-  const marker = `${JSON.stringify({ ledger, board, file }, null, 2)}\n`
-  writeFile(staging, markerName, 1, marker, null)
-  const state = staging.files.read(markerName, true)
+  staging.put(markerName, 0, `${JSON.stringify({ ledger, board }, null, 2)}\n`, null)
+  const state = staging.files.read(markerName)
   const owner = state.kind === 'text' ? parseMarker(state.text) : undefined
   if (owner?.ledger === ledger && owner.board === board) return
-  if (state.kind === 'text' && isLost(owner, ledger, dir, host.ledgerName) && (await isUnused(host, board))) {
-    const written = writeFile(staging, markerName, 1, marker, state.text)
-    if (written.old !== undefined) staging.files.remove(written.old)
-    if (written.kind === 'written') return
-  }
   const whose = owner?.ledger === ledger ? `the board "${owner.board}" of this ledger` : 'another ledger'
   throw new ErrandError(
     'KEY_CONFLICT',
-    `The folder ${dir} belongs to ${whose}, according to its ${markerName}. Choose another folder. Or, if no mirror uses this one any more, remove its ${stagingFolder}: a board that never had a task then adopts the files, and any board can import those with a number that it has not used yet`,
+    `The folder ${dir} belongs to ${whose}, according to its ${markerName}. Choose another folder. Or, if no mirror uses this one any more (its ledger is lost, for example), remove its ${stagingFolder}: a board that never had a task then adopts the files, and any board can import those with a number that it has not used yet`,
     { key: dir, board },
   )
 }
 
-/** `file`: the ledger, relative to the folder, so that both can be moved together; absent for one that is not a file. */
-const markerSchema = z.object({ ledger: z.string(), board: z.string(), file: z.string().optional() })
-type Marker = z.output<typeof markerSchema>
+const markerSchema = z.object({ ledger: z.string(), board: z.string() })
 
-/** Whether the ledger in a marker no longer exists: its file is gone, or this ledger is in its place. */
-function isLost(owner: Marker | undefined, ledger: string, dir: string, ledgerName: string): boolean {
-  if (owner?.file === undefined || owner.ledger === ledger) return false
-  const file = resolve(dir, owner.file)
-  return file === ledgerName || !existsSync(file)
-}
-
-/** Whether the board never had a task. */
-async function isUnused(host: MirrorHost, board: string): Promise<boolean> {
-  await numberNewTasks(host, board)
-  return (await host.read((tx) => loadBoard(tx, board, 0))).nextNumber === 1
-}
-
-function parseMarker(text: string): Marker | undefined {
+/** An unreadable marker counts as that of another ledger. */
+function parseMarker(text: string): z.output<typeof markerSchema> | undefined {
   try {
     return markerSchema.safeParse(JSON.parse(text)).data
   } catch {
-    // An unreadable marker counts as that of another ledger.
     return undefined
   }
 }
 
 /** The id of this ledger; generated with the first folder. */
-async function ledgerId(host: MirrorHost): Promise<string> {
-  const known = await host.read((tx) => tx.setting.get(setting))
-  if (typeof known === 'string') return known
+function ledgerId(host: MirrorHost): Promise<string> {
   const fresh = host.nextId('ledger')
   return host.step({
     name: 'name the ledger',
@@ -85,47 +49,4 @@ async function ledgerId(host: MirrorHost): Promise<string> {
       return fresh
     },
   })
-}
-
-const oldName = /^([1-9]\d{0,14})-.*\.old$/
-
-/** Removes what dead mirrors have left: deletes new files that were never put in place, and returns old files to check once more. */
-export function clearStaging(files: FolderFiles): Array<{ name: string; number: number }> {
-  const old: Array<{ name: string; number: number }> = []
-  for (const name of files.list(stagingFolder)) {
-    const match = oldName.exec(name)
-    if (match !== null) old.push({ name: `${stagingFolder}/${name}`, number: Number(match[1]) })
-    else if (name.endsWith('.new')) files.remove(`${stagingFolder}/${name}`)
-  }
-  return old
-}
-
-const refusedFolder = 'refused'
-
-/**
- * Keeps a copy of a text, once for the same text; returns its path relative to the folder.
- * @throws ErrandError INVALID_INPUT when a file has the name of the folder for copies.
- */
-export function keepCopy(staging: Staging, number: number, text: string, version: number): string {
-  const { files } = staging
-  files.makeFolder(refusedFolder)
-  const fresh = staging.newName(number)
-  files.create(fresh, text)
-  try {
-    for (let count = 1; ; count++) {
-      const name = `${refusedFolder}/${copyName(number, version, count)}`
-      const linked = files.link(fresh, name)
-      if (linked === 'done') return name
-      const there = files.read(name, true)
-      if (there.kind === 'text' && there.text === text) return name
-      if (linked === 'unknown' && there.kind === 'none' && files.rename(fresh, name)) return name
-    }
-  } finally {
-    files.remove(fresh)
-  }
-}
-
-function copyName(number: number, version: number, count: number): string {
-  const again = count === 1 ? '' : `-${count}`
-  return nameOf(number).replace('.json', `.refused-${version}${again}.json`)
 }

@@ -1,5 +1,5 @@
-// A mirror that dies before any of its file operations leaves old or new files, never torn ones; the next one repairs the rest, and no
-// edit is lost. Of two mirrors of one folder in two processes one writes.
+// A mirror that dies before any of its file operations leaves old or new files or none, never torn ones; the next one repairs the rest, and
+// no edit is lost. Of two mirrors of one folder in two processes one writes.
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -35,11 +35,14 @@ async function createPlace() {
   return { ledger, dir, world, refused, disturb, inPlace: world.write as (name: string, text: string) => void, replace }
 }
 
-/** Checks that each file is whole, with the old or the new text. */
-function requireWhole({ dir }: { dir: string }, allThere = true): void {
+/** Checks that each file is whole, with the old or the new text. One may be missing: the mirror has just moved it aside. */
+function requireWhole({ dir }: { dir: string }): void {
   const files = filesIn(dir)
   for (const name of files.names()) expect(() => files.read(name), `${name}: ${files.text(name)}`).not.toThrow()
-  for (const number of allThere ? [1, 3, 4, 5, 9] : []) expect(files.exists(number), `task_${number}.json`).toBe(true)
+  const missing = [1, 3, 4, 5, 9].filter((number) => !files.exists(number))
+  expect(missing.length, `missing: ${missing.join(', ')}`).toBeLessThan(2)
+  for (const number of missing)
+    expect(readdirSync(files.at('.errand')).some((name) => name.startsWith(`${number}-`))).toBe(true)
 }
 
 async function requireRepaired({ dir, world, refused }: Awaited<ReturnType<typeof createPlace>>): Promise<void> {
@@ -72,7 +75,7 @@ async function killedAt(first: number, last: number, die: (dieAt: number) => Pro
 }
 
 describe('A mirror that dies', () => {
-  it('S4-009 a mirror killed before any file operation leaves whole files, and the next one repairs the rest', async () => {
+  it('S4-009 a mirror killed before any file operation leaves whole files or a missing one, and the next one repairs the rest', async () => {
     const measuring = await createPlace()
     await measuring.disturb(measuring.inPlace)
     const measured = startMirror({ ...placeOf(measuring), once: true })
@@ -108,7 +111,7 @@ describe('A mirror that dies', () => {
       // A file that has just changed is read once more, so a slow run has fewer operations.
       if (signal === null) expect(operations, `operation ${dieAt}`).toBeLessThan(dieAt)
       else killed++
-      requireWhole(place, false)
+      requireWhole(place)
       await requireRepaired(place)
       await place.world.engine.close()
     })

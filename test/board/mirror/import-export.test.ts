@@ -144,14 +144,14 @@ describe('Import', () => {
     const report = await world.import()
     expect(report.imported).toHaveLength(10)
     expect(report.unheld.map(({ file, key }) => `${file} ${key}`)).toEqual([
-      'task_7.json priority',
-      'task_7.json metadata',
-      'task_7.json tags',
       'task_1.json blockedBy',
       'task_3.json blockedBy',
       'task_4.json blockedBy',
-      'task_6.json blockedBy',
       'task_5.json status',
+      'task_6.json blockedBy',
+      'task_7.json priority',
+      'task_7.json metadata',
+      'task_7.json tags',
     ])
     const out = filesIn(createFolder())
     await world.export(out.at('.'))

@@ -1,5 +1,5 @@
 // Faults for the tests to detect, planted in the ports of a mirror.
-import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FolderFiles } from '../../../src/board/mirror/folder-files.ts'
 import type { MirrorHost } from '../../../src/board/mirror/mirror-host.ts'
@@ -15,28 +15,18 @@ export function plantInFiles(
   between: () => void = () => {},
 ): FolderFiles {
   if (fault !== 'in place') return files
-  const copy = (from: string, to: string, flags: string): boolean => {
-    const state = files.read(from, true)
-    if (state.kind !== 'text') return false
-    const file = openSync(join(dir, to), flags)
-    ftruncateSync(file)
-    const half = Math.floor(state.text.length / 2)
-    writeSync(file, state.text.slice(0, half))
-    between()
-    writeSync(file, state.text.slice(half))
-    closeSync(file)
-    return true
-  }
   return {
     ...files,
     link(from, to) {
-      if (!to.startsWith('task_') || files.mark(to) !== undefined) return files.link(from, to)
-      return copy(from, to, 'wx') ? 'done' : 'missing'
-    },
-    rename(from, to) {
-      if (!to.startsWith('task_') || !copy(from, to, 'r+')) return files.rename(from, to)
-      files.remove(from)
-      return true
+      const state = files.read(from)
+      if (!to.startsWith('task_') || files.mark(to) !== undefined || state.kind !== 'text') return files.link(from, to)
+      const file = openSync(join(dir, to), 'wx')
+      const half = Math.floor(state.text.length / 2)
+      writeSync(file, state.text.slice(0, half))
+      between()
+      writeSync(file, state.text.slice(half))
+      closeSync(file)
+      return 'done'
     },
   }
 }
