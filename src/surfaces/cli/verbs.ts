@@ -1,6 +1,6 @@
 // All verbs by name, grouped by what one wants to do. A module is loaded when its verb is used, so that a command that lists tasks does
-// not load the plan parser. Small ones share a module: reading-verbs.ts and short-verbs.ts. The verbs that only apply an operation to each
-// of several tasks derive from the operations, which are loaded for them and for lists of all verbs.
+// not load the plan parser. The verbs that only apply an operation to each of several tasks derive from the operations, which are loaded for
+// them and for lists of all verbs.
 import { type VerbTable, verbTable } from './verb.ts'
 
 export interface VerbGroup {
@@ -34,11 +34,11 @@ const ownGroups: readonly VerbGroup[] = [
   {
     title: 'See what happens',
     verbs: verbTable({
-      ps: { summary: 'list tasks', load: () => import('./reading-verbs.ts') },
-      tree: { summary: 'show tasks with their subtasks', load: () => import('./reading-verbs.ts') },
-      show: { summary: 'show everything about a task', load: () => import('./reading-verbs.ts') },
+      ps: { summary: 'list tasks', load: () => import('./verbs/ps.ts') },
+      tree: { summary: 'show tasks with their subtasks', load: () => import('./verbs/tree.ts') },
+      show: { summary: 'show everything about a task', load: () => import('./verbs/show.ts') },
       logs: { summary: 'print the output and messages of a task', load: () => import('./verbs/logs.ts') },
-      why: { summary: 'explain why a task does not run', load: () => import('./reading-verbs.ts') },
+      why: { summary: 'explain why a task does not run', load: () => import('./verbs/why.ts') },
       graph: {
         summary: 'draw tasks, a plan or a lifecycle as a Mermaid diagram',
         load: () => import('./verbs/graph.ts'),
@@ -57,13 +57,13 @@ const ownGroups: readonly VerbGroup[] = [
     title: 'Answer and steer tasks',
     derived: 'steer',
     verbs: verbTable({
-      answer: { summary: 'answer the question of a task', load: () => import('./short-verbs.ts') },
-      send: { summary: 'send a message to a task', load: () => import('./short-verbs.ts') },
-      block: { summary: 'make a task wait for others', load: () => import('./short-verbs.ts') },
-      unblock: { summary: 'stop a task from waiting for others', load: () => import('./short-verbs.ts') },
+      answer: { summary: 'answer the question of a task', load: () => import('./verbs/answer.ts') },
+      send: { summary: 'send a message to a task', load: () => import('./verbs/send.ts') },
+      block: { summary: 'make a task wait for others', load: () => import('./verbs/block.ts') },
+      unblock: { summary: 'stop a task from waiting for others', load: () => import('./verbs/unblock.ts') },
       limit: {
         summary: 'limit how many tasks run at once, in all processes',
-        load: () => import('./short-verbs.ts'),
+        load: () => import('./verbs/limit.ts'),
       },
     }),
     examples: [
@@ -74,11 +74,11 @@ const ownGroups: readonly VerbGroup[] = [
   {
     title: 'Work on tasks yourself',
     verbs: verbTable({
-      claim: { summary: 'take a task that no executor runs', load: () => import('./short-verbs.ts') },
-      heartbeat: { summary: 'renew the lease of a claimed task', load: () => import('./short-verbs.ts') },
-      release: { summary: 'release a claimed task', load: () => import('./short-verbs.ts') },
-      complete: { summary: 'complete a task that no executor runs', load: () => import('./short-verbs.ts') },
-      fail: { summary: 'fail a task that no executor runs', load: () => import('./short-verbs.ts') },
+      claim: { summary: 'take a task that no executor runs', load: () => import('./verbs/claim.ts') },
+      heartbeat: { summary: 'renew the lease of a claimed task', load: () => import('./verbs/heartbeat.ts') },
+      release: { summary: 'release a claimed task', load: () => import('./verbs/release.ts') },
+      complete: { summary: 'complete a task that no executor runs', load: () => import('./verbs/complete.ts') },
+      fail: { summary: 'fail a task that no executor runs', load: () => import('./verbs/fail.ts') },
     }),
     examples: [['errand claim "#5" --as ada', 'take task 5 for Ada']],
   },
@@ -98,9 +98,9 @@ const ownGroups: readonly VerbGroup[] = [
     derived: 'ledger',
     verbs: verbTable({
       repl: { summary: 'commands, messages and JavaScript, line by line', load: () => import('./verbs/repl.ts') },
-      ledger: { summary: 'copy, check or restore a whole ledger', load: () => import('./short-verbs.ts') },
-      purge: { summary: 'delete tasks that were settled long ago', load: () => import('./short-verbs.ts') },
-      trust: { summary: 'allow opening a ledger that others can write', load: () => import('./short-verbs.ts') },
+      ledger: { summary: 'copy, check or restore a whole ledger', load: () => import('./verbs/ledger.ts') },
+      purge: { summary: 'delete tasks that were settled long ago', load: () => import('./verbs/purge.ts') },
+      trust: { summary: 'allow opening a ledger that others can write', load: () => import('./verbs/trust.ts') },
       completion: {
         summary: 'print a script with which the TAB key completes errand',
         load: () => import('./verbs/completion.ts'),
