@@ -1,5 +1,5 @@
 // What a statement says of itself, where it is defined: whose rows it concerns, and which table it writes. The first decides which steps of
-// several processes may run beside each other on a server. It follows from the kinds of the holes (columns.ts), or is named for the whole
+// several processes may run beside each other on a server. It follows from the kinds of the holes (table-mapping.ts), or is named for the whole
 // statement. One that says nothing of it concerns the rows of any task: its step runs alone.
 import { type OperationNode, type RootOperationNode, TableNode } from 'kysely'
 import type { Database } from './schema.ts'

@@ -223,7 +223,7 @@ export function reachableFrom(files: SourceFile[], entries: string[]): SourceFil
 
 /** Expressions that are no literals, but whose values come from the code alone: lists of states, and names of tables and columns. */
 const constantsOfTheCode: Record<string, string[]> = {
-  'src/ledger/columns.ts': [
+  'src/ledger/table-mapping.ts': [
     'chosen.map(({ field }) => `"${alias}"."${columnOf(field)}" as "${prefix}${field}"`).join(\', \')',
     '`excluded.${column}`',
   ],

@@ -2,11 +2,11 @@
 // run beside each other, and in a draft which records are still known.
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { ofKey, ofTask } from '../../src/ledger/columns.ts'
 import type { Whose } from '../../src/ledger/concern.ts'
 import { postgresDialect } from '../../src/ledger/postgres/dialect.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts'
 import { type CompiledStatement, createCompiler, type Statement, sql } from '../../src/ledger/statement.ts'
+import { ofKey, ofTask } from '../../src/ledger/table-mapping.ts'
 import { createTables } from '../../src/ledger/tables/tables.ts'
 import { createPglite } from './pglite.ts'
 

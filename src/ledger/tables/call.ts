@@ -6,6 +6,10 @@ import type { CallRecord } from '../../entities/call.ts'
 import { audiences, type QuestionParams } from '../../entities/question.ts'
 import type { TeamPlace } from '../../entities/team.ts'
 import { openCallStatuses } from '../../machines/lifecycles.ts'
+import { unreadableValue } from '../damaged-columns.ts'
+import type { LiveTask, Tx } from '../ledger.ts'
+import { pageOf } from '../page-bytes.ts'
+import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
 import {
   defineTable,
   json,
@@ -16,11 +20,7 @@ import {
   type StandIns,
   serial,
   statementsOf,
-} from '../columns.ts'
-import type { LiveTask, Tx } from '../ledger.ts'
-import { pageOf } from '../page-bytes.ts'
-import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
-import { unreadableValue } from '../unreadable.ts'
+} from '../table-mapping.ts'
 
 /** What `save` writes. */
 const outcomeFields = {

@@ -1,8 +1,8 @@
 // Paths through the graph of waiting tasks, to find waits that would never end.
 import { openStatuses } from '../../entities/task.ts'
-import { ofTask } from '../columns.ts'
 import type { Reads } from '../ledger.ts'
 import { rows, type StatementCompiler } from '../statement.ts'
+import { ofTask } from '../table-mapping.ts'
 
 export function createPathSearch({ prepare }: StatementCompiler): Reads['dependency']['path'] {
   const selectWaitedFor = prepare((db, hole) =>

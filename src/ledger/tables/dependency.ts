@@ -1,7 +1,8 @@
 // The dependency table: which task waits for which, recorded once; open edges have no time of satisfaction.
-import { defineTable, ofCall, ofTask, plain, statementsOf } from '../columns.ts'
+
 import type { Tx } from '../ledger.ts'
 import { column, type Holes, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { defineTable, ofCall, ofTask, plain, statementsOf } from '../table-mapping.ts'
 import { createPathSearch } from './dependency-path.ts'
 
 export const dependencies = defineTable('dependency', {

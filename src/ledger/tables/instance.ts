@@ -1,7 +1,8 @@
 // The instance table: the engines that have this ledger open, or had it open when they died.
-import { defineTable, plain, statementsOf } from '../columns.ts'
+
 import type { Tx } from '../ledger.ts'
 import { change, column, type StatementCompiler, sql, write } from '../statement.ts'
+import { defineTable, plain, statementsOf } from '../table-mapping.ts'
 
 const instances = defineTable('instance', {
   id: plain,

@@ -1,7 +1,6 @@
 // Purge: whole families that have been settled for long enough, and that no other task needs, are marked in one statement. Their rows are
 // then removed in pieces, so that no transaction grows with a family.
 import { settledStatuses } from '../../entities/task.ts'
-import { ofTask } from '../columns.ts'
 import type { StoredTable } from '../concern.ts'
 import type { Op, OutsideEdge, Purgeable, PurgePosition, Tx } from '../ledger.ts'
 import {
@@ -17,6 +16,7 @@ import {
   sliced,
   sql,
 } from '../statement.ts'
+import { ofTask } from '../table-mapping.ts'
 
 const settled = sql.join(settledStatuses.map((status) => sql.lit(status)))
 

@@ -1,7 +1,8 @@
 // The run table: which instance runs which task, and how each run ended.
-import { defineTable, jsonOrNull, ofTask, plain, statementsOf } from '../columns.ts'
+
 import type { OwnRuns, Tx } from '../ledger.ts'
 import { among, type Holes, rows, type StatementCompiler, sql } from '../statement.ts'
+import { defineTable, jsonOrNull, ofTask, plain, statementsOf } from '../table-mapping.ts'
 
 /** What `save` writes. */
 const endFields = { status: plain, outcome: plain, error: jsonOrNull, endedAt: plain, closedAt: plain }

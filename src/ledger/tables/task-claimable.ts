@@ -1,7 +1,6 @@
 // The best tasks that a claim may take. Tasks that are meant for a role or an owner are apart in the index, each kind in the order of claims,
 // so that a claim reads none that is meant for another one.
 import type { TaskRecord } from '../../entities/task.ts'
-import { ofTask, statementsOf } from '../columns.ts'
 import type { ClaimFilter, Op, Reads } from '../ledger.ts'
 import {
   type Dialect,
@@ -13,6 +12,7 @@ import {
   sliced,
   sql,
 } from '../statement.ts'
+import { ofTask, statementsOf } from '../table-mapping.ts'
 import { liesIn } from './task-ancestors.ts'
 import { countOfBelow, hasTag, tasks, withBelow } from './task-columns.ts'
 import { allOf } from './task-list-matches.ts'

@@ -1,7 +1,8 @@
 // The columns of the task table, by the statement that writes them, and SQL about tasks that several tables use.
-import { defineTable, flag, json, jsonOrNull, ofKey, ofTask, plain, type StandIns, serial } from '../columns.ts'
+
+import { unreadableValue } from '../damaged-columns.ts'
 import { type Dialect, listed, type RawSql, type StatementCompiler, sql } from '../statement.ts'
-import { unreadableValue } from '../unreadable.ts'
+import { defineTable, flag, json, jsonOrNull, ofKey, ofTask, plain, type StandIns, serial } from '../table-mapping.ts'
 
 /** What `save` writes: everything that changes while a task lives. */
 export const stateFields = {

@@ -1,8 +1,8 @@
 // The tasks below one: its children, its subtree, and their ids.
 import type { BriefRecord, TaskRecord } from '../../entities/task.ts'
-import { ofTask } from '../columns.ts'
 import type { Op } from '../ledger.ts'
 import { among, numberOf, type StatementCompiler, sql } from '../statement.ts'
+import { ofTask } from '../table-mapping.ts'
 import { countOfBelow, tasks, withBelow } from './task-columns.ts'
 import { byPriority, type Match, maxRowsRead, maxRowsReturned, type TaskReader } from './task-list-reader.ts'
 

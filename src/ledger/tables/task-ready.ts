@@ -2,7 +2,6 @@
 import type { CompiledQuery } from 'kysely'
 import type { TaskRecord } from '../../entities/task.ts'
 import { isRootOf, type Trees } from '../../entities/task-trees.ts'
-import { ofTask } from '../columns.ts'
 import { all, type Op, type Reads, type ReadyFilter } from '../ledger.ts'
 import {
   column,
@@ -15,6 +14,7 @@ import {
   type StatementCompiler,
   sql,
 } from '../statement.ts'
+import { ofTask } from '../table-mapping.ts'
 import { liesIn } from './task-ancestors.ts'
 import { countQueuedBehindRuns, idsInTrees, tasks } from './task-columns.ts'
 

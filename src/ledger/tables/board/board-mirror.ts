@@ -1,8 +1,9 @@
 // The mirror tables: which process writes the files of a folder, and the texts that it wrote, which distinguish an edit from its own
 // writes.
-import { defineTable, plain, statementsOf } from '../../columns.ts'
+
 import type { Tx } from '../../ledger.ts'
 import { column, row, type StatementCompiler, sql, write } from '../../statement.ts'
+import { defineTable, plain, statementsOf } from '../../table-mapping.ts'
 
 const texts = defineTable('board_file', { dir: plain, number: plain, version: plain, text: plain })
 

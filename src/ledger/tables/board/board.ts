@@ -1,7 +1,8 @@
 // The board tables: lists of tasks under numbers of their own.
-import { defineTable, json, ofBoard, ofTask, plain, statementsOf } from '../../columns.ts'
+
 import type { BoardNeighbour, Op, Tx } from '../../ledger.ts'
 import { numberOf, rows, type StatementCompiler, sliced, sql, write } from '../../statement.ts'
+import { defineTable, json, ofBoard, ofTask, plain, statementsOf } from '../../table-mapping.ts'
 import { tasks } from '../task-columns.ts'
 
 const boards = defineTable('board', {

@@ -1,7 +1,8 @@
 // The mail table: messages and requests between members of a team. A message is taken out of the inbox once.
-import { defineTable, ofKey, plain, serial, statementsOf } from '../../columns.ts'
+
 import type { Tx } from '../../ledger.ts'
 import { change, insertSeq, type StatementCompiler, sql, write } from '../../statement.ts'
+import { defineTable, ofKey, plain, serial, statementsOf } from '../../table-mapping.ts'
 
 const mails = defineTable('mail', {
   seq: serial,

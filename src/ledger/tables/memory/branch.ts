@@ -1,8 +1,8 @@
 // The branch table: branches hold observations and facts. `main` is created with the table; all others are below it.
 import type { BranchRecord } from '../../../entities/memory.ts'
-import { defineTable, ofKey, ofTask, plain, serial, statementsOf } from '../../columns.ts'
 import type { Tx } from '../../ledger.ts'
 import { insertSeq, type StatementCompiler } from '../../statement.ts'
+import { defineTable, ofKey, ofTask, plain, serial, statementsOf } from '../../table-mapping.ts'
 
 /** What `save` writes. */
 const stateFields = { status: plain, description: plain, updatedAt: plain }

@@ -1,7 +1,8 @@
 // The record of memory: runs of consolidation and the decisions of each. Rows are only added; triggers refuse all other changes.
-import { defineTable, plain, serial, statementsOf } from '../../columns.ts'
+
 import type { Tx } from '../../ledger.ts'
 import { insertSeq, type StatementCompiler } from '../../statement.ts'
+import { defineTable, plain, serial, statementsOf } from '../../table-mapping.ts'
 
 const consolidations = defineTable('consolidation', {
   seq: serial,

@@ -1,7 +1,8 @@
 // The observation table. A row changes once, when a run of consolidation consumes it.
-import { defineTable, json, plain, serial, statementsOf } from '../../columns.ts'
+
 import type { Tx } from '../../ledger.ts'
 import { change, column, numberOf, type StatementCompiler, sql, write } from '../../statement.ts'
+import { defineTable, json, plain, serial, statementsOf } from '../../table-mapping.ts'
 
 export const observations = defineTable('observation', {
   seq: serial,

@@ -1,7 +1,8 @@
 // The tables of team tasks: the team of a task on which several agents work, its objectives, and the stints of its agents.
-import { defineTable, json, jsonOrNull, ofTask, plain, statementsOf } from '../../columns.ts'
+
 import type { Tx, TypeCount } from '../../ledger.ts'
 import { queryRows, rows, type StatementCompiler, sql } from '../../statement.ts'
+import { defineTable, json, jsonOrNull, ofTask, plain, statementsOf } from '../../table-mapping.ts'
 import { tasks } from '../task-columns.ts'
 
 /** What may change of a team. */

@@ -4,6 +4,7 @@ import { type Compilable, type Kysely, type RawBuilder, type SelectQueryBuilder,
 import { fromJson } from '../core/json.ts'
 import { once } from '../core/once.ts'
 import type { Whose } from './concern.ts'
+import { standingFor, unreadableRow, unreadableText } from './damaged-columns.ts'
 import type { Op } from './op.ts'
 import type { ColumnName, Database, Records, TableName } from './schema.ts'
 import {
@@ -20,7 +21,6 @@ import {
   type Stating,
   write,
 } from './statement.ts'
-import { standingFor, unreadableRow, unreadableText } from './unreadable.ts'
 import { KnownRecord } from './write-buffer.ts'
 
 /** Stored as it is: text, a number or NULL. */
