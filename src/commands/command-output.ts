@@ -1,7 +1,7 @@
 // The output of a command on its way to live readers and into the ledger: whole lines of well-formed text, without the
 // secrets given to the command, and bounded. Works on bytes, because a chunk may end in the middle of a character.
 import { startOf } from '../core/storable-text.ts'
-import { createMasks, type Secret, type SecretMask } from './secret-mask.ts'
+import { createMasks, type Secret, type SecretMask } from './secrets.ts'
 
 /** Bytes kept of the end of each stream. */
 export const maxTailBytes = 64 * 1024

@@ -9,7 +9,7 @@ import { commandEnvironment } from './command-environment.ts'
 import { abbreviated, type CommandOutput, createCommandOutput, endOfText, maxTailBytes } from './command-output.ts'
 import { OutputFile, ResultFiles } from './output-file.ts'
 import { markOf } from './process-mark.ts'
-import { resolveReferences, type StoredEnvironment } from './secret-reference.ts'
+import { resolveReferences, type StoredEnvironment } from './secrets.ts'
 
 export interface ShellOptions {
   /**

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { once } from '../core/once.ts'
 import { type Executor, ownExecutor } from '../entities/executor.ts'
-import { secretReferenceSchema } from './secret-reference.ts'
+import { secretReferenceSchema } from './secrets.ts'
 import type { ShellOptions } from './shell-command.ts'
 
 export type { ShellOptions } from './shell-command.ts'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createCommandOutput, maxLineLength } from '../../src/commands/command-output.ts'
-import { createMasks, type Secret } from '../../src/commands/secret-mask.ts'
+import { createMasks, type Secret } from '../../src/commands/secrets.ts'
 
 function masked(secrets: Secret[], chunks: readonly Buffer[]): string {
   const mask = createMasks(secrets)?.()

@@ -12,17 +12,16 @@ import {
   type QueuedStep,
   type StartTimer,
 } from '../group-commit.ts'
-import type { Ledger, LedgerObserver, Life, Op, Reads, Step } from '../ledger.ts'
+import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../ledger.ts'
 import { tablesOf } from '../tables/tables.ts'
-import type { PostgresClient } from './client.ts'
+import { type PostgresClient, StatementFailed } from './client.ts'
 import { postgresDialect } from './dialect.ts'
 import { type LedgerLife, lifeInProcess } from './instance-liveness.ts'
 import { locksOf } from './ledger-locks.ts'
 import { migrate } from './migrate.ts'
 import { OneByOne } from './one-by-one.ts'
 import type { ServerHistory } from './server-history.ts'
-import { Session } from './session.ts'
-import { SessionReads } from './session-reads.ts'
+import { drive, Session } from './session.ts'
 
 export type { PostgresClient } from './client.ts'
 
@@ -189,5 +188,41 @@ export class PostgresLedger implements Ledger, GroupRunner {
       const waitedMs = Math.min(Math.max(0, this.#clock.now() - since), maxWaitMs)
       throw new LedgerBusy(waitedMs, error.cause)
     }
+  }
+}
+
+// Reads over a connection that answers one request at a time: each has a snapshot of its own.
+
+class SessionReads {
+  readonly #session: Session
+  readonly #tx: Tx
+
+  constructor(session: Session, tx: Tx) {
+    this.#session = session
+    this.#tx = tx
+  }
+
+  read<R>(query: (tx: Reads) => Op<R>, signal: AbortSignal | undefined): Promise<R> {
+    const session = this.#session
+    return session.alone(async () => {
+      signal?.throwIfAborted()
+      try {
+        // One snapshot for all statements of the query; by default each would see a later state than the one before.
+        await session.begin('begin isolation level repeatable read read only')
+        return await drive(query(this.#tx), (request) => {
+          signal?.throwIfAborted()
+          return session.reply(request)
+        })
+      } catch (error) {
+        if (!(error instanceof StatementFailed)) throw error
+        throw new ErrandError('LEDGER_UNAVAILABLE', `The ledger could not be read (${error.message}).`, {}, error)
+      } finally {
+        await session.rollback()
+      }
+    })
+  }
+
+  settled(): Promise<void> {
+    return this.#session.settled()
   }
 }

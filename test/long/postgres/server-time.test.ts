@@ -1,7 +1,7 @@
 // The time of a server as a host knows it, whatever either clock does.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ServerTime } from '../../../src/ledger/postgres/server-time.ts'
+import { ServerTime } from '../../../src/ledger/postgres/server-watch.ts'
 
 /** A host and a server whose clocks the test sets; an answer takes some time in both directions. */
 function setup() {
