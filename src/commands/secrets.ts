@@ -1,5 +1,5 @@
-// A reference to a secret in the `env` of a command. The reference is stored; the value is read from the engine's
-// environment when the command starts and is never stored.
+// Secrets of commands: the references to them in `env`, of which only the reference is stored and the value is read from the engine's
+// environment when the command starts; and masks that replace the values in output.
 import { z } from 'zod'
 import { Failure } from '../core/errors.ts'
 
