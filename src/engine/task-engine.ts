@@ -92,6 +92,7 @@ export class TaskEngine extends DerivedMethods {
       const value = function (this: TaskEngine, ref: TaskRef, ...given: unknown[]): Promise<Task> {
         return this.#change(operation, ref, given)
       }
+      Object.defineProperty(value, 'name', { value: operation.method })
       Object.defineProperty(TaskEngine.prototype, operation.method, { value, configurable: true, writable: true })
     }
   }
@@ -417,8 +418,7 @@ export class TaskEngine extends DerivedMethods {
   }
 
   async #change(operation: Changing, ref: TaskRef, given: readonly unknown[]): Promise<Task> {
-    const parsed = parse(operation.fields, fieldsIn(operation, given), operation.method)
-    const { owner, fence, ...fields } = parsed as Partial<ClaimToken>
+    const { owner, fence, ...fields } = fieldsIn(operation, given) as Partial<ClaimToken>
     const claimant = claimTokenOf(ref, { owner, fence })
     const input = { ...fields, ...subjectOf(ref) }
     return asWriter(await operation.change(this.#context(claimant), input, this.#life.stepContext()), claimant)
@@ -489,15 +489,17 @@ function readPosition(after: string): { priority: number; seq: number } {
 }
 
 /** The fields of a change, from the arguments of a method: its own arguments, and the options after them. */
-function fieldsIn({ args, takesTasks, fields: schema }: Changing, given: readonly unknown[]): unknown {
-  const options = (Object.keys(schema().shape).length > args.length ? given[args.length] : undefined) ?? {}
-  if (typeof options !== 'object' || Array.isArray(options)) return options
-  const fields: Record<string, unknown> = { ...options }
-  for (const [n, name] of args.entries()) {
+function fieldsIn({ method, args, takesTasks, argFields, optionFields }: Changing, given: readonly unknown[]): object {
+  const named = args.flatMap((name, n) => {
     const value = given[n]
-    if (value !== undefined) fields[name] = takesTasks ? idsOf(value as TaskRef | readonly TaskRef[]) : value
+    return value === undefined ? [] : [[name, takesTasks ? idsOf(value as TaskRef | readonly TaskRef[]) : value]]
+  })
+  const options = optionFields()
+  const optional = given[args.length] === undefined ? {} : given[args.length]
+  return {
+    ...parse(argFields, Object.fromEntries(named), method),
+    ...(options === undefined ? {} : parse(options, optional, method)),
   }
-  return fields
 }
 
 function idsOf(refs: TaskRef | readonly TaskRef[]): string[] {

@@ -106,6 +106,20 @@ describe('the arguments of a verb', () => {
     expect((await engine.get(task))?.status).toBe('working')
   })
 
+  it('a verb of the engine takes its arguments by position, and its options as they are', async () => {
+    const engine = await openEngine()
+    const task = await engine.create({ name: 'a' })
+    await engine.claim(task, { owner: 'ada', leaseMs: 60_000 })
+    // Options may be inherited, as those of an instance of a class.
+    await engine.heartbeat(task.id, Object.create({ owner: 'ada', fence: 1 }) as never)
+    const unknown = await refusalOf(engine.fail(task.id, 'r', { reason: 'other' } as never), 'UNKNOWN_OPTION')
+    expect(unknown.message).toBe('fail has no option "reason". It takes: code, owner, fence.')
+    await refusalOf(engine.fail(task.id, undefined as never, { reason: 'r' } as never), 'INVALID_INPUT')
+    await refusalOf(engine.retry(task, null as never), 'INVALID_INPUT')
+    expect((await engine.get(task))?.status).toBe('working')
+    expect([engine.pause.name, engine.retry.name]).toEqual(['pause', 'retry'])
+  })
+
   it('a verb of the engine refuses an argument that is not a task or an id, and names what it got', async () => {
     const engine = await openEngine()
     const given = async (ref: unknown) => (await refusalOf(engine.get(ref as never), 'INVALID_INPUT')).message

@@ -119,10 +119,10 @@ export function* refusePurged(tx: Reads, task: TaskRecord): Op<void> {
   if (yield* isPurged(tx, task)) throw beingPurged(task)
 }
 
-export function beingPurged({ id, name }: TaskRecord): ErrandError {
+export function beingPurged({ id }: TaskRecord): ErrandError {
   return new ErrandError(
     'PURGED',
-    `${id} (${name}) cannot be changed, and nothing can be added below it or come after it: a purge is removing its family. Create a new task; the keys of the family are free.`,
+    `${id} cannot be changed, and nothing can be added below it or come after it: a purge is removing its family. Create a new task; the keys of the family are free.`,
     { taskId: id },
   )
 }

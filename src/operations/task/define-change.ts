@@ -54,8 +54,9 @@ export interface Changing {
   readonly args: readonly string[]
   /** Whether the arguments name further tasks: by id or as objects, one or several. */
   readonly takesTasks: boolean
-  /** The fields without the subject. */
-  readonly fields: () => z.ZodObject<z.ZodRawShape, z.core.$strict>
+  /** The fields that are arguments, and those that are options; undefined if there are none. */
+  readonly argFields: () => z.ZodType<object>
+  readonly optionFields: () => z.ZodType<object> | undefined
   /** Queues the step before it returns, so that changes requested in one turn are made in order. */
   change(context: ChangeContext, input: object & Subject, ctx: StepContext): Promise<Task>
 }
@@ -83,11 +84,16 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
     handle: async (given, { caller }, host) =>
       standingOf(await change({ host, caller }, given as Input<S>, await host.stepContext())),
   })
+  const isArg: ReadonlySet<string> = new Set(args)
   const changing = {
     method: id.slice(id.indexOf(':') + 1),
     args,
     takesTasks: definition.others !== undefined,
-    fields: once(() => z.strictObject(definition.input())),
+    argFields: once(() => z.strictObject(fieldsAmong(definition.input(), (name) => isArg.has(name)))),
+    optionFields: once(() => {
+      const options = fieldsAmong(definition.input(), (name) => !isArg.has(name))
+      return Object.keys(options).length === 0 ? undefined : z.strictObject(options)
+    }),
     change,
   }
   return Object.assign(operation, changing as unknown as Changing)
@@ -109,4 +115,8 @@ export function applyTo<R>(
 
 function subjectOf(input: unknown): Subject {
   return input as Subject
+}
+
+function fieldsAmong(shape: Shape, isWanted: (name: string) => boolean): Shape {
+  return Object.fromEntries(Object.entries(shape).filter(([name]) => isWanted(name)))
 }

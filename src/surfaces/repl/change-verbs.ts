@@ -33,7 +33,12 @@ function toEach(operation: VerbOperation): ReplVerb {
     summary: verb.summary,
     complete: event === undefined ? anyRefs : refsAccepting(event),
     async run(session, rest) {
-      const { values, positionals } = parseOptions(`/${usage}`, wordsOf(rest), parsedOptions(verb))
+      const words = wordsOf(rest)
+      // Without options every word names a task, also one that begins with a dash.
+      const { values, positionals } =
+        verb.options === undefined
+          ? { values: {}, positionals: words }
+          : parseOptions(`/${usage}`, words, parsedOptions(verb))
       if (positionals.length === 0) throw misuse(`The task is missing. Usage: /${usage}`)
       const input = inputIn(verb, values)
       for (const ref of positionals) {
@@ -65,7 +70,8 @@ export const changeVerbs: ReplVerbs = {
     complete: refsAccepting('cancel'),
     async run(session, rest) {
       const { task, text } = await taskAndText(session, rest)
-      await change(session, task, ({ engine }, { id }) => engine.cancel(id, text || undefined))
+      const reason = text || undefined
+      await change(session, task, ({ engine }) => changeAs(engine, sessionCaller, 'task:cancel', task, { reason }))
     },
   },
   answer: {

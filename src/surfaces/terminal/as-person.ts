@@ -8,7 +8,7 @@ import type { Task } from '../../entities/task.ts'
 export async function changeAs(
   engine: Engine,
   caller: Caller,
-  abilityId: 'task:answer' | 'task:send',
+  abilityId: 'task:answer' | 'task:cancel' | 'task:send',
   task: Task,
   input: object,
 ): Promise<Task> {

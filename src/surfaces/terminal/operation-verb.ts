@@ -43,7 +43,7 @@ export function parsedOptions({ options = {} }: OperationVerb): ParseArgsOptions
 
 /** The input of the operation besides the task. @throws ErrandError INVALID_INPUT for none of an option's words. */
 export function inputIn({ options = {} }: OperationVerb, values: Values): Record<string, unknown> {
-  const given = Object.entries(options).filter(([name]) => values[name] !== undefined)
+  const given = Object.entries(options).filter(([name, option]) => !isAbsent(option, values[name]))
   return Object.fromEntries(
     given.map(([name, option]) => {
       const value = values[name]
@@ -63,4 +63,9 @@ export async function applyTo(
 ): Promise<Task | string> {
   const output = await engine.bus.call(id, { taskId: task.id, ...input }, { caller })
   return verb.said?.(output as never) ?? (await engine.get(task.id)) ?? task
+}
+
+/** An option that is not given, or an empty text, as of a variable of a shell that is not set. */
+function isAbsent(option: VerbOption, value: unknown): boolean {
+  return value === undefined || ('shown' in option && typeof value === 'string' && value.trim() === '')
 }

@@ -192,3 +192,17 @@ it('X-028 abilities are functions in the REPL, and a stream prints its chunks in
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(out).toMatch(/^0\n#.*\n1 .* x\ntask\.created\n.*waits for anybody.*\n#.*\n1 .* x\nrepl\n$/)
 })
+
+it('a REPL script names tasks that begin with a dash, and records its changes', async () => {
+  await using engine = await createEngine({ work: false })
+  await engine.create({ name: '-1' })
+  const out: string[] = []
+  const stream = { write: (text: string) => out.push(text) }
+  expect(
+    await runScript(engine, ['/start -1', '/cancel "-1" for a --reason'], { stdout: stream, stderr: stream }),
+  ).toBe(0)
+  const { events } = await engine.bus.call('event:list', {})
+  const requested = events.map(({ type, data }) => [type, (data as { requestedBy?: unknown }).requestedBy])
+  expect(requested).toContainEqual(['task.started', { surface: 'repl' }])
+  expect(requested).toContainEqual(['task.canceled', { surface: 'repl' }])
+})
