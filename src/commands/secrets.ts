@@ -121,7 +121,7 @@ class StreamMask implements SecretMask {
     return Buffer.from(masked + text.slice(position, undecided), 'latin1')
   }
 
-  /** The first secret from a position on, the maxLength of several. Not by a pattern: a value may be too long for one. */
+  /** The first secret from a position on, and the longest of several that begin there. Not by a pattern: a value may be too long for one. */
   #firstIn(text: string, position: number): { secret: string; at: number } | undefined {
     let first: { secret: string; at: number } | undefined
     for (const secret of this.#texts) {
