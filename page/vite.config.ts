@@ -3,16 +3,26 @@
 
 import { join } from 'node:path'
 import { defineConfig } from 'vite'
+import { publishedAs, taskEdges } from '../src/machines/task-table.ts'
 import { bundledLicenses } from './bundled-licenses.ts'
 
 const here = import.meta.dirname
+
+/** The page gets the table of a task as data: deriving it needs XState. */
+const tableAsData = {
+  name: 'task-table-as-data',
+  load: (id: string) =>
+    id.endsWith('/src/machines/task-table.ts')
+      ? `export const taskEdges = ${JSON.stringify(taskEdges)}\nexport const publishedAs = ${JSON.stringify(publishedAs)}`
+      : undefined,
+}
 
 export default defineConfig({
   root: here,
   base: './',
   publicDir: false,
   logLevel: 'warn',
-  plugins: [bundledLicenses],
+  plugins: [bundledLicenses, tableAsData],
   // Preact's JSX runtime. Not its development form, which vite would choose in a process of tests: they use the page that is published.
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
   build: {

@@ -48,7 +48,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
   },
   'imports point down, and folders of one level never import each other': {
     faults: [
-      { 'src/entities/task.ts': `import { judge } from '../machines/transition-table.ts'` },
+      { 'src/entities/task.ts': `import { judge } from '../machines/task-edges.ts'` },
       { 'src/entities/task.ts': `export type { Step } from '../operations/steps/step.ts'` },
       { 'src/machines/family.ts': `import type { Ability } from '../bus/ability.ts'` },
       { 'src/operations/steps/create.ts': `type Run = import('../../actors/run.ts').Run` },
@@ -71,7 +71,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/operations/task/wait.ts': `import type { Engine } from '../../engine/engine-api.ts'`,
       'src/surfaces/cli/run.ts': `import { createEngine } from '../../index.ts'; import '../terminal/table.ts'`,
       'src/testing/world.ts': `import { createEngine } from '../engine/engine.ts'`,
-      'src/entities/task.ts': `// import '../machines/transition-table.ts'\nconst text = "import '../engine.ts'"`,
+      'src/entities/task.ts': `// import '../machines/task-edges.ts'\nconst text = "import '../engine.ts'"`,
     },
   },
   'src itself has one file': {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { toMermaid } from '../src/machines/charts.ts'
-import { taskTransitions } from '../src/machines/transition-table.ts'
+import { taskEdges } from '../src/machines/task-table.ts'
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 
@@ -12,7 +12,7 @@ function block(language: string): string {
 
 describe('the README', () => {
   it('the README draws the lifecycle from the transition table', () => {
-    expect(block('mermaid')).toBe(toMermaid('submitted', taskTransitions))
+    expect(block('mermaid')).toBe(toMermaid('submitted', taskEdges))
   })
 
   it('the README shows the program of examples/quick-start', () => {

@@ -4,9 +4,9 @@ import { type ActorLogic, type AnyActorRef, type Snapshot, setup } from 'xstate'
 import type { RunStatus } from '../entities/run.ts'
 import { machines } from '../machines/charts.ts'
 import { runTransitions, type SupervisorEvent } from '../machines/lifecycles.ts'
-import { type TaskMachineContext, taskMachine } from '../machines/task-chart.ts'
+import { nextStatus } from '../machines/task-edges.ts'
+import { type TaskEventName, type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
 import { snapshotIn, type TaskSnapshot } from '../machines/task-snapshot.ts'
-import { nextStatus, type TaskEventName } from '../machines/transition-table.ts'
 
 /**
  * An actor with a parent cannot be stopped from outside: it stops itself at this event, which is not part of its chart.

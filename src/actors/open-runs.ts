@@ -6,7 +6,8 @@ import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { AnyExecutor } from '../entities/executor.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RunningTask } from '../entities/views.ts'
-import { acceptedEvents, publishedAs } from '../machines/transition-table.ts'
+import { acceptedEvents } from '../machines/task-edges.ts'
+import { publishedAs } from '../machines/task-table.ts'
 import { RunSlot, type SlotHost } from './run-slot.ts'
 
 /** Delay, in milliseconds, after which a failed read of a started run is retried. */

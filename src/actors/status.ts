@@ -7,7 +7,8 @@ import { requireFunction } from '../core/parse.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { type TaskStatus, taskStatuses } from '../entities/task.ts'
 import type { EngineStatus, StatusStore } from '../entities/views.ts'
-import { acceptedEvents, publishedAs, taskTransitions } from '../machines/transition-table.ts'
+import { acceptedEvents, nextStatus } from '../machines/task-edges.ts'
+import { publishedAs } from '../machines/task-table.ts'
 import type { Feed } from './feed.ts'
 import type { Report } from './report.ts'
 
@@ -161,6 +162,6 @@ function counted(tasks: Record<TaskStatus, number>, { type, data }: TaskEvent): 
  */
 const entered: ReadonlyMap<string, TaskStatus> = new Map(
   taskStatuses.flatMap((from) =>
-    acceptedEvents(from).map((event) => [publishedAs[event], taskTransitions[from][event] as TaskStatus] as const),
+    acceptedEvents(from).map((event) => [publishedAs[event], nextStatus(from, event) as TaskStatus] as const),
   ),
 )

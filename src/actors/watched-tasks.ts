@@ -3,8 +3,8 @@
 import type { AnyActorRef } from 'xstate'
 import type { TaskEvent } from '../entities/event.ts'
 import { isSettled, openStatuses, type TaskRecord, type TaskStatus } from '../entities/task.ts'
+import { eventBetween } from '../machines/task-edges.ts'
 import { restoreSnapshot } from '../machines/task-snapshot.ts'
-import { eventBetween } from '../machines/transition-table.ts'
 import { releaseActor, runActorLogic, watchedTaskLogic } from './actor-logic.ts'
 import type { EngineHost } from './engine-host.ts'
 

@@ -28,6 +28,11 @@ export function isSettled(status: TaskStatus): boolean {
   return isTerminal(status) || status === 'failed'
 }
 
+/** Its own work is done and its result stored; it waits for its children. */
+export function awaitsChildren(task: Pick<TaskRecord, 'status' | 'statusReason'>): boolean {
+  return task.status === 'waiting' && task.statusReason === 'children'
+}
+
 /** Completed, canceled and failed. */
 export const settledStatuses: readonly TaskStatus[] = taskStatuses.filter(isSettled)
 /** All others. */

@@ -1,8 +1,7 @@
 // Changes of a task's row: by a transition, or in the same state. Pure; the only place where readiness is derived.
-import { isSettled, type TaskRecord } from '../entities/task.ts'
+import { isSettled, type TaskRecord, type TaskStatus } from '../entities/task.ts'
 import { isClaimable, isReady } from './readiness.ts'
 import { writeSnapshot } from './task-snapshot.ts'
-import { requireTransition, type TaskEventName } from './transition-table.ts'
 
 /** The columns that callers may change; the others follow from the state. */
 export type Changes = Partial<
@@ -21,13 +20,9 @@ export type Changes = Partial<
   >
 >
 
-/**
- * The task after an event at a time.
- * @throws ErrandError INVALID_TRANSITION when there is no such transition.
- */
-export function moved(task: TaskRecord, event: TaskEventName, at: number, changes: Changes = {}): TaskRecord {
-  const status = requireTransition(task, event)
-  const next: TaskRecord = {
+/** The task in its next state. Its derived columns follow when all effects of the transition on the row are known (`derive`). */
+export function moved(task: TaskRecord, status: TaskStatus, at: number, changes: Changes = {}): TaskRecord {
+  return {
     ...task,
     statusReason: null,
     ...changes,
@@ -35,10 +30,6 @@ export function moved(task: TaskRecord, event: TaskEventName, at: number, change
     updatedAt: at,
     completedAt: isSettled(status) ? at : null,
   }
-  // A settled task has no timer: it would only delay others.
-  if (next.completedAt !== null) next.notBefore = null
-  next.leaseUntil = leaseOf(next, at)
-  return derived(next)
 }
 
 /** The task with other values in the same state. */
@@ -57,7 +48,12 @@ function leaseOf(task: TaskRecord, at: number): number | null {
   return Math.min(Math.ceil(at + task.leaseMs), 8.64e15)
 }
 
-/** Sets the columns that derive from the rest of the row. */
+/** Sets the columns of a changed row that derive from the rest of it. */
+export function derive(task: TaskRecord, at: number): void {
+  task.leaseUntil = leaseOf(task, at)
+  derived(task)
+}
+
 function derived(task: TaskRecord): TaskRecord {
   task.ready = isReady(task)
   task.claimable = isClaimable(task)

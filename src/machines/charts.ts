@@ -8,7 +8,7 @@ import {
   supervisorTransitions,
   type Transitions,
 } from './lifecycles.ts'
-import { taskTransitions } from './transition-table.ts'
+import { taskEdges } from './task-table.ts'
 
 /** The lifecycles of a task, a run, a call, an objective, a stint and an engine. */
 export const machineNames = ['task', 'run', 'call', 'objective', 'stint', 'supervisor'] as const
@@ -41,7 +41,7 @@ export interface MachineChart {
  * const chart = createMachine(machines.task.config) // XState's
  */
 export const machines: Readonly<Record<MachineName, MachineChart>> = {
-  task: toChart('task', 'submitted', taskTransitions),
+  task: toChart('task', 'submitted', taskEdges),
   run: toChart('run', 'live', runTransitions),
   call: toChart('call', 'pending', callTransitions),
   objective: toChart('objective', 'todo', objectiveTransitions),

@@ -1,13 +1,13 @@
-// The effects of a settled task on its relatives, pure: whether its parent ends, whether a wait is over, whether it is retried.
+// The rules of families, pure: whether a parent ends by its children, whether a wait is over, whether a failed task is retried. Most are
+// guards of the machine of a task.
 
 import { ErrandError, type StoredError } from '../core/errors.ts'
 import { restoredCause } from '../core/restored-error.ts'
 import { clipped } from '../core/storable-text.ts'
 import { errorBounds } from '../core/stored-error.ts'
-import { failureSuffix, isSettled, type Outcome, type TaskRecord, titleOf } from '../entities/task.ts'
+import { awaitsChildren, failureSuffix, isSettled, type Outcome, type TaskRecord, titleOf } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import { isReleased } from './readiness.ts'
-import { awaitsChildren } from './transition-table.ts'
 
 /** About the children of a parent that are not deleted. */
 export interface ChildFacts {
@@ -23,25 +23,28 @@ export interface ChildFacts {
 }
 
 /**
- * The effect of a child's end on its parent.
- *
- * A group ends with its last child: completed when all are, failed when one failed or was canceled. It also fails when none of its
- * open children can move. Any other parent is completed by its children only with `autoComplete`, when its own work is done.
+ * Whether a parent that has not settled is completed by its children: a group when all are completed, another parent only with `autoComplete`,
+ * when its own work is done.
  */
-export function parentVerdict(parent: TaskRecord, children: ChildFacts): 'complete' | 'fail' | null {
-  if (isSettled(parent.status) || parent.deletedAt !== null) return null
+export function childrenComplete(parent: TaskRecord, children: ChildFacts): boolean {
+  if (parent.deletedAt !== null) return false
   // `autoComplete` has been turned off while it waited for them.
-  if (awaitsChildren(parent) && !parent.policy.autoComplete) return 'complete'
-  if (children.live) return parent.group && !children.movable ? 'fail' : null
+  if (awaitsChildren(parent) && !parent.policy.autoComplete) return true
+  if (children.live) return false
+  if (parent.group) return children.broken === null
   // A task that never had children is not completed by them; one that waits for deleted children is complete.
-  if (!children.any && !parent.group && !awaitsChildren(parent)) return null
-  if (parent.group) return children.broken === null ? 'complete' : 'fail'
-  if (!parent.policy.autoComplete || isHeldUp(parent, children)) return null
+  if (!children.any && !awaitsChildren(parent)) return false
+  if (!parent.policy.autoComplete || isHeldUp(parent, children)) return false
   // While its run or its owner is at work, that one completes it.
-  if (parent.status === 'working') return parent.runOpen || parent.owner !== null ? null : 'complete'
+  if (parent.status === 'working') return !parent.runOpen && parent.owner === null
   // A released task waits for another owner: its own work is not done.
-  const waitsByHand = parent.status === 'waiting' && parent.executor === null && !isReleased(parent)
-  return waitsByHand || awaitsChildren(parent) ? 'complete' : null
+  return awaitsChildren(parent) || (parent.status === 'waiting' && parent.executor === null && !isReleased(parent))
+}
+
+/** Whether a group fails by its children: one failed or was canceled when all have ended, or none of the open ones can move. */
+export function childrenBroken(parent: TaskRecord, children: ChildFacts): boolean {
+  if (!parent.group || parent.deletedAt !== null) return false
+  return children.live ? !children.movable : children.broken !== null
 }
 
 /** True when its children prevent an autoComplete parent from ending. */
@@ -57,27 +60,6 @@ export function isStuckGroup(task: Pick<TaskRecord, 'group' | 'status' | 'error'
 /** Failed or canceled: it will not be completed without a retry. */
 export function isBroken(status: TaskRecord['status']): boolean {
   return status === 'failed' || status === 'canceled'
-}
-
-/**
- * The effect of the end of a dependency on a dependent: the edge is satisfied, the dependent is canceled, or nothing
- * changes.
- */
-export function dependencyVerdict(
-  dependent: Pick<TaskRecord, 'status' | 'policy'>,
-  ended: Pick<TaskRecord, 'status' | 'deletedAt'>,
-): 'satisfy' | 'cancel' | null {
-  if (ended.status === 'completed' || ended.deletedAt !== null) return 'satisfy'
-  if (!isBroken(ended.status) || isSettled(dependent.status)) return null
-  const policy = dependent.policy.onDependencyFailure ?? 'block'
-  return policy === 'ignore' ? 'satisfy' : policy === 'cancel' ? 'cancel' : null
-}
-
-/** The effect of the final failure of a child on its parent. */
-export function childFailureVerdict(parent: TaskRecord): 'fail' | 'cancel-siblings' | null {
-  if (isSettled(parent.status) || parent.deletedAt !== null) return null
-  const policy = parent.policy.onChildFailure ?? 'ignore'
-  return policy === 'ignore' ? null : policy
 }
 
 /** The params of a `wait` entry. */

@@ -2,8 +2,7 @@
 // that a newer XState changes code and not data. The row wins where the two disagree.
 import { z } from 'zod'
 import { type TaskRecord, type TaskStatus, taskStatuses } from '../entities/task.ts'
-import { type TaskMachineContext, taskMachine } from './task-chart.ts'
-import { taskMachineVersion } from './transition-table.ts'
+import { type TaskMachineContext, taskMachine, taskMachineVersion } from './task-machine.ts'
 
 const snapshotSchema = z.object({
   version: z.literal(taskMachineVersion),

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { Engine } from '../../src/engine/engine-api.ts'
 import type { TaskStatus } from '../../src/entities/task.ts'
-import { eventBetween } from '../../src/machines/transition-table.ts'
+import { eventBetween } from '../../src/machines/task-edges.ts'
 import { history, openEngine, puppet, turns } from './world.ts'
 
 type Act = (

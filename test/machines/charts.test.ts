@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { createMachine } from 'xstate'
 import { taskStatuses } from '../../src/entities/task.ts'
 import { machines, toMermaid } from '../../src/machines/charts.ts'
-import { taskMachine } from '../../src/machines/task-chart.ts'
-import { taskEvents, taskTransitions } from '../../src/machines/transition-table.ts'
+import { taskEvents, taskMachine } from '../../src/machines/task-machine.ts'
+import { taskEdges } from '../../src/machines/task-table.ts'
 
 const { task: _task, ...others } = machines
 const charts = { task: taskMachine, ...others }
@@ -20,8 +20,8 @@ function losses(value: unknown, path = 'config'): string[] {
 describe('the charts', () => {
   it('charts are copies, so that editing one does not change what the engine allows', () => {
     const { on } = machines.task.config.states['working'] as { on: object }
-    expect(on).toEqual(taskTransitions.working)
-    expect(on).not.toBe(taskTransitions.working)
+    expect(on).toEqual(taskEdges.working)
+    expect(on).not.toBe(taskEdges.working)
   })
 
   it.each(Object.entries(charts))('X-003 the states of the chart of %s are plain data', (_name, chart) => {
@@ -51,7 +51,7 @@ describe('the charts', () => {
 
 describe('the diagram', () => {
   it('X-003 toMermaid draws the diagram from the transition table', () => {
-    expect(toMermaid('submitted', taskTransitions)).toBe(
+    expect(toMermaid('submitted', taskEdges)).toBe(
       [
         'stateDiagram-v2',
         '  [*] --> submitted',

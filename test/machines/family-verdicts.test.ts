@@ -2,8 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { isSettled, type TaskPolicy, taskStatuses } from '../../src/entities/task.ts'
 import { childFailurePolicies, dependencyFailurePolicies } from '../../src/entities/task-fields.ts'
-import { childFailureVerdict, dependencyVerdict, isBroken } from '../../src/machines/family.ts'
+import { isBroken } from '../../src/machines/family.ts'
 import { taskOf } from './task-of.ts'
+import { childFailureVerdict, dependencyVerdict } from './verdicts.ts'
 
 describe('the final failure of a child', () => {
   it('Q-06 the final failure of a child has the effect of its open parent’s policy, and none by default', () => {

@@ -1,18 +1,18 @@
 // The verdicts on relatives: when a parent ends, when a wait is over and what it gives, when there is another attempt.
 import { describe, expect, it } from 'vitest'
 import type { Outcome, TaskRecord } from '../../src/entities/task.ts'
+import { awaitsChildren } from '../../src/entities/task.ts'
 import {
   endsWait,
   failedWaitOf,
   isWaitOver,
-  parentVerdict,
   resolveRetry,
   resultsOf,
   retryDelay,
   waitFailure,
 } from '../../src/machines/family.ts'
-import { awaitsChildren } from '../../src/machines/transition-table.ts'
 import { taskOf } from './task-of.ts'
+import { parentVerdict } from './verdicts.ts'
 
 const none = { any: false, live: false, movable: false, stuck: null, broken: null }
 const done = { ...none, any: true }

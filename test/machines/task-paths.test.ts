@@ -4,8 +4,8 @@
 import { describe, expect, it } from 'vitest'
 import { getShortestPaths } from 'xstate/graph'
 import { type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
-import { taskMachine } from '../../src/machines/task-chart.ts'
-import { nextStatus, type TaskEventName, taskEvents } from '../../src/machines/transition-table.ts'
+import { nextStatus } from '../../src/machines/task-edges.ts'
+import { type TaskEventName, taskEvents, taskMachine } from '../../src/machines/task-machine.ts'
 import { type HeldRun, history, ledgerFile, openEngine, puppet, reached, typesOf } from '../engine/world.ts'
 
 interface Path {

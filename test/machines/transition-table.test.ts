@@ -5,7 +5,6 @@ import { describe, expect, it, vi } from 'vitest'
 import { createActor, getInitialSnapshot, transition } from 'xstate'
 import { ErrandError } from '../../src/core/errors.ts'
 import { isSettled, isTerminal, type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
-import { taskMachine } from '../../src/machines/task-chart.ts'
 import {
   acceptedEvents,
   eventBetween,
@@ -13,9 +12,8 @@ import {
   refuseTransition,
   requireTransition,
   statesAccepting,
-  type TaskEventName,
-  taskEvents,
-} from '../../src/machines/transition-table.ts'
+} from '../../src/machines/task-edges.ts'
+import { type TaskEventName, taskEvents, taskMachine } from '../../src/machines/task-machine.ts'
 
 /** Written from conformance 1.2, not from the source: from, event, to. */
 const edges: ReadonlyArray<[TaskStatus, TaskEventName, TaskStatus]> = [

@@ -5,7 +5,7 @@ import { noteOf, pathTaken, snapshotAfter, upTo } from '../../page/src/model/his
 import { acceptedEvents, actions, possibleActions, taskStatuses } from '../../page/src/model/lifecycle.ts'
 import type { TaskEvent } from '../../page/src/model/wire.ts'
 import { createEngine, Failure } from '../../src/index.ts'
-import { taskTransitions } from '../../src/machines/transition-table.ts'
+import { taskEdges } from '../../src/machines/task-table.ts'
 import { eventOf } from './page-fixtures.ts'
 
 /** An engine with a task that has asked, was answered, failed once, and completed in its second attempt. */
@@ -56,7 +56,7 @@ it('pathTaken follows only edges of the state machine, numbered in order', async
   const { engine, events } = await livedTask()
   const path = pathTaken(events)
   expect(path.map(({ n }) => n)).toEqual(path.map((_, index) => index + 1))
-  for (const { from, event, to } of path) expect(event && taskTransitions[from][event]).toBe(to)
+  for (const { from, event, to } of path) expect(event && taskEdges[from][event]).toBe(to)
   expect(path.map(({ to }) => to)).toEqual(
     expect.arrayContaining(['working', 'input_required', 'failed', 'submitted', 'completed']),
   )

@@ -12,7 +12,7 @@ import { stateGraphOf, stepNumbers } from '../../page/src/model/state-graph.ts'
 import { atMostEvery, sparingly } from '../../page/src/model/throttle.ts'
 import { perSecond, Throughput } from '../../page/src/model/throughput.ts'
 import type { Call, MachineConfig, Message, TaskRow } from '../../page/src/model/wire.ts'
-import { taskTransitions } from '../../src/machines/transition-table.ts'
+import { taskEdges } from '../../src/machines/task-table.ts'
 import { rowOf } from './page-fixtures.ts'
 
 const message = (id: string, timestamp: number, more: Partial<Message> = {}): Message => ({
@@ -222,7 +222,7 @@ const config: MachineConfig = {
   id: 'task',
   initial: 'submitted',
   states: Object.fromEntries(
-    Object.entries(taskTransitions).map(([state, on]) => [state, { on: { ...on } as Record<string, string> }]),
+    Object.entries(taskEdges).map(([state, on]) => [state, { on: { ...on } as Record<string, string> }]),
   ),
 }
 

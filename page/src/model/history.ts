@@ -1,7 +1,7 @@
 // The history of a task from its events: its state at a position, and its path through the states.
 
 import { clipped } from '../../../src/core/storable-text.ts'
-import type { TaskEventName } from '../../../src/machines/transition-table.ts'
+import type { TaskEventName } from '../../../src/machines/task-machine.ts'
 import { textIn } from './event-data.ts'
 import { eventBetween } from './lifecycle.ts'
 import { lineOfMarkdown } from './markdown.ts'

@@ -8,7 +8,7 @@ import {
   type TaskStatus,
   taskStatuses,
 } from '../../../src/entities/task.ts'
-import { acceptedEvents, eventBetween } from '../../../src/machines/transition-table.ts'
+import { acceptedEvents, eventBetween } from '../../../src/machines/task-edges.ts'
 import type { TaskRow } from './wire.ts'
 
 export { acceptedEvents, eventBetween, isQueuedTask as isQueued, isSettled, type StateWord, stateWord, taskStatuses }

@@ -1,7 +1,8 @@
 // Rules about the audit trail of a task: how it begins, and the states that its events report.
 import { jsonObject } from '../../core/json.ts'
 import type { TaskStatus } from '../../entities/task.ts'
-import { eventBetween, taskTransitions } from '../../machines/transition-table.ts'
+import { eventBetween } from '../../machines/task-edges.ts'
+import { taskEdges } from '../../machines/task-table.ts'
 import type { LedgerSnapshot } from '../snapshot.ts'
 import { sql } from '../statement.ts'
 import { type Check, type Findings, isKept, pages, type Rule, statementCheck } from './rule.ts'
@@ -87,7 +88,7 @@ const describe = ({ seq, type }: EventRow): string => `${seq}, ${type}`
 
 function isImpossible(before: TaskStatus, status: TaskStatus): boolean {
   if (before === status) return false
-  return taskTransitions[before] === undefined || eventBetween(before, status) === undefined
+  return taskEdges[before] === undefined || eventBetween(before, status) === undefined
 }
 
 /** An event that cannot be read is a violation of its own. */

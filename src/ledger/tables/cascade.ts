@@ -3,7 +3,7 @@
 // begin with all tasks, or all open ones, and a cancel of one leaf would read the whole ledger.
 import type { CallRecord } from '../../entities/call.ts'
 import { isTerminal, taskStatuses } from '../../entities/task.ts'
-import { statesAccepting } from '../../machines/transition-table.ts'
+import { statesAccepting } from '../../machines/task-edges.ts'
 import type { Cascade, Tx } from '../ledger.ts'
 import {
   appendEvents,

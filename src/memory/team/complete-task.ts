@@ -9,12 +9,12 @@ import type { StintRecord, TeamRecord } from '../../entities/team.ts'
 import { everyRow } from '../../ledger/all-rows.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import { type ClaimToken, requireOwner } from '../../machines/ownership.ts'
-import { refuseTransition } from '../../machines/transition-table.ts'
+import { refuseTransition } from '../../machines/task-edges.ts'
 import { startGroupsAbove } from '../../operations/steps/groups-above.ts'
 import { requireRightToChange } from '../../operations/steps/right-to-answer.ts'
+import { passToWorking } from '../../operations/steps/send-event.ts'
 import { eventOf, loadTask, onBehalfOf, type StepContext } from '../../operations/steps/step-context.ts'
 import { complete } from '../../operations/steps/task-lifecycle.ts'
-import { walkToWorking } from '../../operations/steps/walk.ts'
 import { requireBranch, setBranchStatus } from '../branches.ts'
 import { checkpointTask } from '../checkpoint.ts'
 import { groundIn } from '../compare.ts'
@@ -285,7 +285,7 @@ function* completeFromAnyStatus(
   if (task.status === 'failed' || task.status === 'canceled') refuseTransition(task, 'complete')
   if (task.status !== 'working') {
     yield* refuseBlocked(tx, task)
-    const working = yield* walkToWorking(tx, task, ctx)
+    const working = yield* passToWorking(tx, task, ctx)
     if (task.status === 'submitted') yield* startGroupsAbove(tx, working, ctx)
   }
   yield* complete(task.id, result ?? null, token, ctx).decide(tx)

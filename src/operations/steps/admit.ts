@@ -7,14 +7,13 @@ import type { Trees } from '../../entities/task-trees.ts'
 import { unreadableFields } from '../../ledger/damaged-columns.ts'
 import { all, type Op, type Reads, type ReadyFilter, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { suspectFrom } from '../../machines/crashes.ts'
+import { wayToWorking } from '../../machines/task-edges.ts'
+import type { TaskEventName } from '../../machines/task-machine.ts'
 import { snapshotFault } from '../../machines/task-snapshot.ts'
-import type { TaskEventName } from '../../machines/transition-table.ts'
 import { loadSharedLimits } from './limits.ts'
 import { runsAlone } from './recover.ts'
-import { failWhereItStands, settleAll } from './settle-family.ts'
 import { dueAfter, type StepContext } from './step-context.ts'
-import { transition } from './transition.ts'
-import { wayToWorking } from './walk.ts'
+import { failAnywhere, transition } from './transition.ts'
 
 export interface Admitted {
   /** WORKING, each with its new run. */
@@ -65,7 +64,7 @@ function* failDamaged(tx: Tx, id: string, request: AdmitRequest): Op<void> {
     message: `The row of task ${id} is damaged: its ${columns.join(', ')} ${columns.length === 1 ? 'holds' : 'hold'} a text that errand does not write. Something else has changed the row. Create the task again, or restore a backup of the ledger.`,
     details: { taskId: id, columns },
   }
-  yield* settleAll(tx, [{ task: yield* failWhereItStands(tx, task, error, request) }], request)
+  yield* failAnywhere(tx, { type: 'fail.anywhere', own: task, set: { error } }, request)
 }
 
 function dueOfRun({ policy, executor }: TaskRecord, { at, executors }: AdmitRequest): number | null {
@@ -74,27 +73,14 @@ function dueOfRun({ policy, executor }: TaskRecord, { at, executors }: AdmitRequ
 }
 
 function* startRun(tx: Tx, task: TaskRecord, dueAt: number | null, request: AdmitRequest): Op<TaskRecord> {
-  const { at, instanceId } = request
-  const run = task.run + 1
+  const number = task.run + 1
   const fault = snapshotFault(task)
-  const started = yield* transition(tx, task, wayToWorking[task.status] as TaskEventName, request, {
-    set: { run, runOpen: true, held: false, wakes: 0 },
-    data: { run },
+  const started = yield* transition(tx, task, wayToWorking(task.status) as TaskEventName, request, {
+    run: { number, dueAt },
+    set: { held: false, wakes: 0 },
+    data: { run: number },
     // The stored image of its machine was not sound and is made anew from the row.
     ...(fault !== null && { cause: { type: 'task.repaired', data: () => ({ fault }) } }),
-  })
-  yield* tx.run.insert({
-    taskId: task.id,
-    number: run,
-    attempt: task.attempt,
-    instanceId,
-    status: 'live',
-    outcome: null,
-    error: null,
-    startedAt: at,
-    endedAt: null,
-    closedAt: null,
-    dueAt,
   })
   if (task.policy.team === undefined || request.teams === undefined) return started
   return yield* request.teams.started(tx, started, request)

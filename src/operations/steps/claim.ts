@@ -7,13 +7,12 @@ import { all, type ClaimFilter, type Op, type Reads, type Step, step, type Tx } 
 import { renewed } from '../../machines/changed-task.ts'
 import { type ClaimToken, requireOwner } from '../../machines/ownership.ts'
 import { isByHand, obstacleOf } from '../../machines/readiness.ts'
-import { requireTransition } from '../../machines/transition-table.ts'
+import { requireTransition, wayToWorking } from '../../machines/task-edges.ts'
 import { amend } from './amend.ts'
 import { searchNeeded } from './claim-search.ts'
 import { blocked, loadTask, loadToChange, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 import { endRest } from './wait.ts'
-import { wayToWorking } from './walk.ts'
 
 export interface ClaimRequest extends StepContext, ClaimFilter {
   /** Null: the best claimable task. */
@@ -48,7 +47,7 @@ export function claim(request: ClaimRequest): Step<TaskRecord | null> {
     const from = yield* named === undefined ? findBest(tx, request, freed) : loadTask(tx, named.id)
     if (from === undefined) return null
     const claimed = { owner, role: request.role ?? null, source }
-    yield* transition(tx, from, wayToWorking[from.status] as 'start' | 'unblock', request, {
+    yield* transition(tx, from, wayToWorking(from.status) as 'start' | 'unblock', request, {
       set: { owner, fence: from.fence + 1, leaseMs: request.leaseMs ?? null, held: false, wakes: 0 },
       cause: { type: 'task.claimed', data: ({ fence, leaseUntil }) => ({ ...claimed, fence, leaseUntil }) },
       data: { owner },

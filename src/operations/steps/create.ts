@@ -5,10 +5,11 @@ import { ErrandError } from '../../core/errors.ts'
 import { isSettled, type TaskRecord } from '../../entities/task.ts'
 import { all, type NewTask, type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { isBroken, isStuckGroup } from '../../machines/family.ts'
+import { acceptedEvents } from '../../machines/task-edges.ts'
 import { cycleError } from '../../machines/task-graph.ts'
-import { acceptedEvents } from '../../machines/transition-table.ts'
 import type { Opening } from '../drafts/agent-draft.ts'
 import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
+import { Cascade } from './cascade.ts'
 import {
   type Allowance,
   boundsOfNew,
@@ -21,7 +22,7 @@ import { insertAfter } from './dependencies.ts'
 import { belowCanceled, canceledAbove, reviveGroupsAbove } from './groups-above.ts'
 import { keyConflict, keyTaken, newTask, requirePlace, requireSameDefinition } from './new-task.ts'
 import { refuseCommands } from './right-to-run.ts'
-import { settleAll, settleBlockers, settleEdges } from './settle-family.ts'
+import { followUp, settleBlockers, settleEdges } from './settle-family.ts'
 import { beingPurged, eventOf, isPurged, requireTask, requireTeams, type StepContext } from './step-context.ts'
 import { noteConcerned } from './stuck.ts'
 import { writeLine } from './write-message.ts'
@@ -90,7 +91,7 @@ function* decideCreation(tx: Tx, request: CreateRequest): Op<TaskRecord[]> {
   const broken = brokenBlockers(insertions)
   for (const [blockerId, taskIds] of broken) yield* settleEdges(tx, taskIds, blockerId, request)
   for (const group of opened) yield* settleBlockers(tx, group, request)
-  yield* settleAll(tx, [], request, concerned)
+  yield* followUp(tx, concerned, request)
   const roots = request.trees.map(([root]) => root as TaskDraft)
   return (yield* all(
     roots.map(({ id, key }) => (made.has(id) ? tx.task.get(id) : tx.task.getByKey(key as string))),
@@ -117,17 +118,16 @@ function brokenBlockers(insertions: readonly Insertion[]): Map<string, Set<strin
 }
 
 /** New tasks whose blockers cannot move, and the parents and groups that could not move until now. */
-function concernedBy(insertions: readonly Insertion[], { stored }: Loaded) {
-  const tasks = new Set<string>()
-  const parents = new Set<string>()
+function concernedBy(insertions: readonly Insertion[], { stored }: Loaded): Cascade {
+  const concerned = new Cascade()
   for (const { task, edges } of insertions) {
     const parent = stored.get(task.parentId as string)
-    if (parent !== undefined && (parent.stuckBy !== null || isStuckGroup(parent))) parents.add(parent.id)
+    if (parent !== undefined && (parent.stuckBy !== null || isStuckGroup(parent))) concerned.parents.add(parent.id)
     if (edges.some(({ blockerId, broken }) => broken || (stored.get(blockerId)?.stuckBy ?? null) !== null)) {
-      tasks.add(task.id)
+      concerned.tasks.add(task.id)
     }
   }
-  return { tasks, parents }
+  return concerned
 }
 
 function* loadRelatives(

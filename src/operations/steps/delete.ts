@@ -4,8 +4,11 @@ import { ErrandError } from '../../core/errors.ts'
 import { isSettled, type TaskRecord } from '../../entities/task.ts'
 import { type Op, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { touched } from '../../machines/changed-task.ts'
-import { nextStatus } from '../../machines/transition-table.ts'
-import { cancelBelow, cancelFamily, settleAll, settleByChildren } from './settle-family.ts'
+import { nextStatus } from '../../machines/task-edges.ts'
+import { cancelBelow } from './cancel-below.ts'
+import { Cascade } from './cascade.ts'
+import { sendEvent } from './send-event.ts'
+import { settle, settleByChildren } from './settle-family.ts'
 import { eventOf, refusePurged, type StepContext } from './step-context.ts'
 
 export type ChildrenPolicy = 'promote' | 'cascade' | 'refuse'
@@ -44,14 +47,17 @@ function* hide(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
   const hidden = touched(task, ctx.at, { deletedAt: ctx.at })
   yield* tx.task.saveDefinition(hidden)
   const live = nextStatus(task.status, 'cancel') !== undefined
-  const [canceled] = live ? yield* cancelFamily(tx, hidden, 'deleted', ctx) : []
+  const cancel = { type: 'cancel' as const, set: { statusReason: 'deleted' } }
+  const canceled = live ? yield* sendEvent(tx, hidden, cancel, new Cascade(), ctx) : undefined
   if (!live) yield* cancelBelow(tx, hidden, 'deleted', ctx)
   const deleted = (yield* tx.task.get(task.id)) as TaskRecord
   yield* tx.event.append(eventOf(ctx, 'task.deleted', deleted, { settled: isSettled(task.status), run: deleted.run }))
   const below = yield* tx.cascade.hide({ root: task.id, ...ctx })
   // Settled after all are hidden, and for all at once: the dependents of a hidden task are free, whatever became of it, and no group may
   // fail before that is known.
-  const ended = [canceled ?? { task: deleted, edges: yield* tx.dependency.dependents(task.id) }]
+  const ended = [
+    canceled === undefined ? { task: deleted, edges: yield* tx.dependency.dependents(task.id) } : { task: canceled },
+  ]
   if (below) ended.push({ task: deleted, edges: yield* tx.cascade.edgesOut(below) })
-  yield* settleAll(tx, ended, ctx)
+  yield* settle(tx, ctx, { ended })
 }

@@ -2,13 +2,12 @@
 // creation.
 
 import { ErrandError } from '../../core/errors.ts'
-import { isTerminal, type TaskRecord } from '../../entities/task.ts'
+import { awaitsChildren, isTerminal, type TaskRecord } from '../../entities/task.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { isBroken } from '../../machines/family.ts'
 import { cycleError } from '../../machines/task-graph.ts'
-import { awaitsChildren } from '../../machines/transition-table.ts'
 import { amend } from './amend.ts'
-import { settleAll, settleEdges } from './settle-family.ts'
+import { settle, settleEdges } from './settle-family.ts'
 import { eventOf, loadToChange, type StepContext } from './step-context.ts'
 
 /** The change, loaded and free of cycles. */
@@ -50,7 +49,7 @@ export function* writeRewiring(tx: Tx, { tasks, added, removed }: Rewiring, ctx:
   // A blocker that has already failed has the same effect as one that fails later.
   const ids = new Set(tasks.map((task) => task.id))
   for (const blocker of added) if (isBroken(blocker.status)) yield* settleEdges(tx, ids, blocker.id, ctx)
-  yield* settleAll(tx, [], ctx, { tasks: [...ids] })
+  yield* settle(tx, ctx, { tasks: ids })
 }
 
 function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[], ctx: StepContext): Op<void> {

@@ -5,15 +5,16 @@ import { ErrandError } from '../../core/errors.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import type { NewTask, Op, Reads, Tx } from '../../ledger/ledger.ts'
 import { isStuckGroup } from '../../machines/family.ts'
+import { Cascade } from './cascade.ts'
+import { passToWorking, sendEvent } from './send-event.ts'
 import type { StepContext } from './step-context.ts'
-import { walk, walkToWorking } from './walk.ts'
 
 /** A child starts: so do the groups above it that have not started. */
 export function* startGroupsAbove(tx: Tx, child: TaskRecord, ctx: StepContext): Op<void> {
   for (let id = child.parentId; id !== null; ) {
     const parent: TaskRecord | undefined = yield* tx.task.get(id)
     if (!parent?.group || parent.status !== 'submitted') return
-    yield* walkToWorking(tx, parent, ctx)
+    yield* passToWorking(tx, parent, ctx)
     id = parent.parentId
   }
 }
@@ -37,7 +38,7 @@ export function* reviveGroups(tx: Tx, innermost: TaskRecord, ctx: StepContext): 
   const revived: TaskRecord[] = []
   for (let group: TaskRecord | undefined = innermost; group?.group && group.status === 'failed'; ) {
     const set = { attempt: group.attempt + 1, error: null, deadline: futureDeadline(group, ctx.at) }
-    revived.push(yield* walk(tx, group, 'retry', ctx, { set }))
+    revived.push(yield* sendEvent(tx, group, { type: 'retry', set }, new Cascade(), ctx))
     group = group.parentId === null ? undefined : yield* tx.task.get(group.parentId)
     if (group !== undefined && isStuckGroup(group)) break
   }

@@ -5,11 +5,11 @@ import { omitUndefined } from '../../core/omit-undefined.ts'
 import type { CallRecord } from '../../entities/call.ts'
 import type { TaskPolicy, TaskRecord } from '../../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../../ledger/ledger.ts'
-import { requireTransition } from '../../machines/transition-table.ts'
+import { requireTransition } from '../../machines/task-edges.ts'
+import type { TransitionData } from '../../machines/task-machine.ts'
 import { belowCanceled, canceledAbove, futureDeadline } from './groups-above.ts'
 import { loadToChange, type StepContext } from './step-context.ts'
 import { transitionAll } from './transition.ts'
-import type { Edge } from './walk.ts'
 
 export interface RetryOptions {
   divergence?: TaskPolicy['divergence'] | undefined
@@ -81,7 +81,7 @@ function* failedIn(tx: Reads, groupId: string): Op<TaskRecord[]> {
   return [...below.values()].filter((task) => task.status === 'failed' && !isBelowCanceled(task))
 }
 
-function newAttempt(failed: TaskRecord, { at }: StepContext, { divergence, repeat }: RetryOptions): Edge {
+function newAttempt(failed: TaskRecord, { at }: StepContext, { divergence, repeat }: RetryOptions): TransitionData {
   const { divergence: _earlier, repeat: _repeated, ...policy } = failed.policy
   const chosen = omitUndefined({ divergence, repeat })
   return {

@@ -6,12 +6,12 @@ import { ErrandError } from '../../core/errors.ts'
 import type { QuestionParams } from '../../entities/question.ts'
 import { isSettled, type TaskRecord } from '../../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../../ledger/ledger.ts'
-import { acceptedEvents } from '../../machines/transition-table.ts'
+import { acceptedEvents } from '../../machines/task-edges.ts'
 import { answer } from './answer.ts'
 import { GivenAnswer } from './answer-schema.ts'
 import { retry } from './retry.ts'
 import { mayAnswer } from './right-to-answer.ts'
-import { settleAll } from './settle-family.ts'
+import { settle } from './settle-family.ts'
 import { loadToChange, type StepContext } from './step-context.ts'
 import { pause } from './task-lifecycle.ts'
 import { wakeByMessage } from './wait.ts'
@@ -45,7 +45,7 @@ export function send(request: SendRequest): Step<void> {
     if (verb === undefined) yield* wakeByMessage(tx, task, request.delivery, request)
     else yield* verb.decide(tx)
     // A task that only waited for its children has more to do now.
-    if (task.stuckBy !== null) yield* settleAll(tx, [], request, { tasks: [task.id] })
+    if (task.stuckBy !== null) yield* settle(tx, request, { tasks: [task.id] })
   })
 }
 

@@ -6,11 +6,11 @@ import type { TaskRecord } from '../../entities/task.ts'
 import type { RetryPolicy } from '../../entities/task-fields.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { isHeldUp, retryDelay } from '../../machines/family.ts'
+import type { TransitionData } from '../../machines/task-machine.ts'
 import type { RunRef } from './journal.ts'
 import { isInFlight } from './journal-closing.ts'
 import { dueAfter, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
-import type { Edge } from './walk.ts'
 import { announce } from './write-message.ts'
 
 /** What an executor returned or threw. */
@@ -40,7 +40,7 @@ function* decideSettling(tx: Tx, request: SettleRunRequest): Op<boolean> {
   // The run had ended before: the outcome of its executor is ignored.
   if (task?.run !== run || task.status !== 'working') return true
   const inFlight = journaled ? (yield* tx.call.open(taskId)).filter(isInFlight).map(({ name }) => name) : []
-  const edge: Edge = {
+  const edge: TransitionData = {
     set: { crashes: 0 },
     data: { attempt: task.attempt, ...(inFlight.length > 0 && outcome.kind === 'returned' ? { inFlight } : {}) },
     settling: { closed: inFlight.length === 0, journaled },
@@ -55,7 +55,7 @@ function* settleReturned(
   tx: Tx,
   task: TaskRecord,
   result: unknown,
-  edge: Edge,
+  edge: TransitionData,
   request: SettleRunRequest,
 ): Op<TaskRecord> {
   if (yield* hasUnread(tx, request)) {
@@ -71,7 +71,10 @@ function* settleReturned(
   return yield* transition(tx, task, 'complete', request, setting(edge, { result, error: null }))
 }
 
-const setting = (edge: Edge, set: Edge['set']): Edge => ({ ...edge, set: { ...edge.set, ...set } })
+const setting = (edge: TransitionData, set: TransitionData['set']): TransitionData => ({
+  ...edge,
+  set: { ...edge.set, ...set },
+})
 
 function* hasUnread(tx: Reads, { taskId, readThrough }: SettleRunRequest): Op<boolean> {
   return readThrough !== null && (yield* tx.message.lastDelivered(taskId)) > readThrough
@@ -82,18 +85,19 @@ export function* failAttempt(
   tx: Tx,
   task: TaskRecord,
   { error, retryAfterMs }: { error: StoredError; retryAfterMs?: number | undefined },
-  edge: Edge,
+  edge: TransitionData,
   request: StepContext & { retry: RetryPolicy; chance: number },
 ): Op<TaskRecord> {
   const { attempt } = task
   const { code, final } = error
   const delayMs = retryDelay(request.retry, { attempt, code, final, retryAfterMs }, request.chance)
-  const passing = delayMs !== undefined
-  const failed = yield* transition(tx, task, 'fail', request, { ...setting(edge, { error }), passing })
-  if (delayMs === undefined) return failed
-  const notBefore = delayMs > 0 ? dueAfter(request.at, delayMs) : null
-  const set = { attempt: attempt + 1, error: null, result: null, wakes: 0, crashes: 0, held: false, notBefore }
-  return yield* transition(tx, failed, 'retry', request, { set })
+  const retry = delayMs === undefined ? undefined : nextAttempt(attempt + 1, delayMs, request)
+  return yield* transition(tx, task, 'fail', request, { ...setting(edge, { error }), retry })
+}
+
+function nextAttempt(attempt: number, delayMs: number, { at }: StepContext): TransitionData['retry'] {
+  const notBefore = delayMs > 0 ? dueAfter(at, delayMs) : null
+  return { attempt, error: null, result: null, wakes: 0, crashes: 0, held: false, notBefore }
 }
 
 /** People who read the conversation see its end there. */

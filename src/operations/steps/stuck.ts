@@ -3,56 +3,16 @@
 // slot, an executor or `run.wait` can move; so can a stuck task with a child that can.
 
 import type { StoredError } from '../../core/errors.ts'
-import { isSettled, type TaskRecord, titleOf } from '../../entities/task.ts'
+import { awaitsChildren, isSettled, type TaskRecord, titleOf } from '../../entities/task.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import { isBroken } from '../../machines/family.ts'
-import { awaitsChildren } from '../../machines/transition-table.ts'
-
-interface Ids {
-  add(id: string): unknown
-}
-
-/** A queue of ids; an id that is already queued is not added again. */
-export class Turns {
-  readonly #ids: string[] = []
-  /** Made with the first id: most steps queue none. */
-  #waiting: Set<string> | undefined
-  // A position, because shifting a hundred thousand entries one by one would be quadratic.
-  #at = 0
-
-  constructor(ids: Iterable<string> = []) {
-    for (const id of ids) this.add(id)
-  }
-
-  add(id: string): void {
-    this.#waiting ??= new Set()
-    if (this.#waiting.has(id)) return
-    this.#waiting.add(id)
-    this.#ids.push(id)
-  }
-
-  next(): string | undefined {
-    const id = this.#ids[this.#at]
-    if (id === undefined) return undefined
-    this.#at++
-    this.#waiting?.delete(id)
-    return id
-  }
-}
-
-/** Tasks to judge again. */
-export interface Concerned {
-  /** They may have become stuck, or free. */
-  tasks: Ids
-  /** One of their children may have become stuck, or free. */
-  parents: Ids
-}
+import type { Cascade } from './cascade.ts'
 
 /**
  * Judges again whether a task is stuck, and records those that this concerns. Returns the task behind which it is stuck. A group has no
  * work of its own that could be stuck.
  */
-export function* judgeTask(tx: Tx, task: TaskRecord, concerned: Concerned): Op<string | null> {
+export function* judgeTask(tx: Tx, task: TaskRecord, concerned: Pick<Cascade, 'tasks' | 'parents'>): Op<string | null> {
   if (task.group) return null
   const by = yield* stuckBehind(tx, task)
   if (by === task.stuckBy) return by
@@ -63,7 +23,11 @@ export function* judgeTask(tx: Tx, task: TaskRecord, concerned: Concerned): Op<s
 }
 
 /** Records those that wait for a task: its dependents and its parent. */
-export function* noteConcerned(tx: Reads, { id, parentId }: TaskRecord, concerned: Concerned): Op<void> {
+export function* noteConcerned(
+  tx: Reads,
+  { id, parentId }: TaskRecord,
+  concerned: Pick<Cascade, 'tasks' | 'parents'>,
+): Op<void> {
   for (const { kind, taskId } of yield* tx.dependency.dependents(id)) if (kind === 'after') concerned.tasks.add(taskId)
   if (parentId !== null) concerned.parents.add(parentId)
 }

@@ -5,12 +5,13 @@ import { type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledg
 import { isStuckGroup } from '../../machines/family.ts'
 import { type ClaimToken, requireOwner } from '../../machines/ownership.ts'
 import { isByHand } from '../../machines/readiness.ts'
-import { nextStatus, requireTransition, type TaskEventName } from '../../machines/transition-table.ts'
+import { nextStatus, requireTransition } from '../../machines/task-edges.ts'
+import type { TaskEventName, TransitionData } from '../../machines/task-machine.ts'
 import { amend } from './amend.ts'
-import { cancelBelow, settleAll } from './settle-family.ts'
+import { cancelBelow } from './cancel-below.ts'
+import { settle } from './settle-family.ts'
 import { blocked, loadTask, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
-import type { Edge } from './walk.ts'
 
 /** SUBMITTED: a task with an executor may compete for a slot; one without is WORKING by hand; a group starts its children. */
 export function start(id: string, ctx: StepContext): Step<void> {
@@ -84,11 +85,9 @@ export function* goOnByHand(
   task: TaskRecord,
   event: 'resume' | 'answer',
   ctx: StepContext,
-  edge: Edge,
+  data: TransitionData,
 ): Op<void> {
-  const reason = leftBehind(task)
-  const working = yield* transition(tx, task, event, ctx, { ...edge, passing: reason !== null })
-  if (reason !== null) yield* transition(tx, working, 'wait', ctx, { set: { statusReason: reason } })
+  yield* transition(tx, task, event, ctx, { ...data, leftBehind: leftBehind(task) })
 }
 
 export function complete(id: string, result: unknown, token: ClaimToken | undefined, ctx: StepContext): Step<void> {
@@ -144,7 +143,7 @@ export function cancel(id: string, reason: string | null, ctx: StepContext): Ste
   return step('cancel', function* (tx) {
     const task = yield* loadTask(tx, id)
     const below = isStuckGroup(task) ? yield* cancelBelow(tx, task, reason, ctx) : []
-    if (below.length > 0) yield* settleAll(tx, below, ctx)
+    if (below.length > 0) yield* settle(tx, ctx, { ended: below })
     else yield* transition(tx, task, 'cancel', ctx, { set: { statusReason: reason } })
   })
 }

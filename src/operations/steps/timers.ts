@@ -9,9 +9,9 @@ import type { TaskRecord } from '../../entities/task.ts'
 import type { RetryPolicy } from '../../entities/task-fields.ts'
 import { all, type Op, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { isOver, writeLapse } from './claim.ts'
-import { cancelBelow, type Ended, failWhereItStands, settleAll } from './settle-family.ts'
 import { failAttempt } from './settle-run.ts'
 import { eventOf, type StepContext } from './step-context.ts'
+import { failAnywhere } from './transition.ts'
 import { endRest, wake } from './wait.ts'
 
 /** The maximum of timers of each kind in one step; the rest follow in the next. */
@@ -102,7 +102,6 @@ function* missDeadline(tx: Tx, taskId: string, request: TimerRequest): Op<void> 
     message: `It was not done by its deadline, ${isoTime(task.deadline as number)}`,
     details: { deadline: task.deadline },
   }
-  const ended: Ended[] = task.group ? yield* cancelBelow(tx, task, 'the deadline of its group has passed', request) : []
-  ended.push({ task: yield* failWhereItStands(tx, task, error, request) })
-  yield* settleAll(tx, ended, request)
+  const cancelBelow = task.group ? { cancelBelow: 'the deadline of its group has passed' } : {}
+  yield* failAnywhere(tx, { type: 'fail.anywhere', own: task, set: { error }, ...cancelBelow }, request)
 }

@@ -1,59 +1,49 @@
-// The only way along an edge of the table: the row changes, its run and journal entries are closed, the event is added (walk.ts), and the
-// family follows (settle-family.ts).
-import { isSettled, type TaskRecord } from '../../entities/task.ts'
+// Moves a task by an event, and its family after it.
+import type { TaskRecord } from '../../entities/task.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
-import { awaitsChildren, type TaskEventName } from '../../machines/transition-table.ts'
-import { reviveGroupsAbove, startGroupsAbove } from './groups-above.ts'
-import { cancelBelow, settleAll, settleBlockers } from './settle-family.ts'
+import type { TaskEventName, TaskMachineEvent, TransitionData } from '../../machines/task-machine.ts'
+import { Cascade } from './cascade.ts'
+import { sendEvent } from './send-event.ts'
+import { followUp } from './settle-family.ts'
 import type { StepContext } from './step-context.ts'
-import { noteConcerned } from './stuck.ts'
-import { type Edge, walk } from './walk.ts'
 
 /**
- * Moves a task along an edge. Returns the task after the edge; its family may have moved it further since.
- * @throws ErrandError INVALID_TRANSITION if the table has no such edge.
+ * Moves a task by an event of the table. Returns the task after it; its family may have moved it further since.
+ * @throws ErrandError INVALID_TRANSITION when its state does not accept the event.
  */
 export function* transition(
   tx: Tx,
   task: TaskRecord,
   event: TaskEventName,
   ctx: StepContext,
-  edge: Edge = {},
+  data: TransitionData = {},
 ): Op<TaskRecord> {
-  const next = yield* walk(tx, task, event, ctx, edge)
-  if (!edge.passing) yield* settle(tx, next, ctx)
+  const cascade = new Cascade()
+  const next = yield* sendEvent(tx, task, { type: event, ...data }, cascade, ctx)
+  yield* followUp(tx, cascade, ctx)
   return next
 }
 
-/** Moves several tasks along an edge; the families follow when all have moved. */
+/** Moves several tasks by an event; the families follow when all have moved. */
 export function* transitionAll(
   tx: Tx,
   tasks: readonly TaskRecord[],
   event: TaskEventName,
   ctx: StepContext,
-  edgeOf: (task: TaskRecord) => Edge,
+  dataOf: (task: TaskRecord) => TransitionData,
 ): Op<void> {
-  const moved: TaskRecord[] = []
-  for (const task of tasks) moved.push(yield* walk(tx, task, event, ctx, edgeOf(task)))
-  for (const task of moved) yield* settle(tx, task, ctx)
+  const cascade = new Cascade()
+  for (const task of tasks) yield* sendEvent(tx, task, { type: event, ...dataOf(task) }, cascade, ctx)
+  yield* followUp(tx, cascade, ctx)
 }
 
-function* settle(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
-  if (task.status === 'canceled') {
-    return yield* settleAll(tx, [{ task }, ...(yield* cancelBelow(tx, task, task.statusReason, ctx))], ctx)
-  }
-  if (isSettled(task.status)) return yield* settleAll(tx, [{ task }], ctx)
-  const concerned = { tasks: new Set<string>(), parents: new Set<string>() }
-  if (task.openBlockers > 0 || task.stuckBy !== null) concerned.tasks.add(task.id)
-  if (task.status === 'submitted') {
-    const opened = [task, ...(yield* reviveGroupsAbove(tx, task, ctx))]
-    for (const each of opened) yield* noteConcerned(tx, each, concerned)
-    // Their blockers may have ended while that had no effect on them.
-    for (const each of opened) yield* settleBlockers(tx, each, ctx)
-  }
-  if (task.status === 'working') yield* startGroupsAbove(tx, task, ctx)
-  // All its children may have ended or be stuck before it began, reopened, or began to wait for them.
-  const endsByChildren = (task.status === 'working' && !task.runOpen) || task.group || awaitsChildren(task)
-  if (endsByChildren) concerned.parents.add(task.id)
-  if (concerned.tasks.size + concerned.parents.size > 0) yield* settleAll(tx, [], ctx, concerned)
+/** Fails a live task for good, whatever its state; its run, if any, ends. */
+export function* failAnywhere(
+  tx: Tx,
+  event: Extract<TaskMachineEvent, { type: 'fail.anywhere' }>,
+  ctx: StepContext,
+): Op<void> {
+  const cascade = new Cascade()
+  yield* sendEvent(tx, event.own, event, cascade, ctx)
+  yield* followUp(tx, cascade, ctx)
 }

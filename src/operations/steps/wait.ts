@@ -3,12 +3,11 @@
 
 import type { CallRecord } from '../../entities/call.ts'
 import type { Delivery } from '../../entities/message.ts'
-import { isSettled, type Outcome, outcomeOf, type TaskRecord } from '../../entities/task.ts'
+import { awaitsChildren, isSettled, type Outcome, outcomeOf, type TaskRecord } from '../../entities/task.ts'
 import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { touched } from '../../machines/changed-task.ts'
 import { isWaitOver, type WaitParams } from '../../machines/family.ts'
 import { cycleError } from '../../machines/task-graph.ts'
-import { awaitsChildren } from '../../machines/transition-table.ts'
 import { amend } from './amend.ts'
 import { loadLive, type RunRef } from './journal.ts'
 import { eventOf, loadToChange, type StepContext } from './step-context.ts'
@@ -101,6 +100,12 @@ function* awaitedOf(tx: Reads, params: WaitParams): Op<Array<TaskRecord | undefi
   const found: Array<TaskRecord | undefined> = []
   for (const id of params.tasks) found.push(yield* tx.task.get(id))
   return found
+}
+
+/** A wait of a task is over by the end of an awaited task: its run takes the outcomes. */
+export function* endWaitOf(tx: Tx, waiter: TaskRecord, call: CallRecord, ctx: StepContext): Op<void> {
+  yield* tx.call.save({ ...call, details: { over: true }, updatedAt: ctx.at })
+  yield* wake(tx, waiter, call.id, ctx)
 }
 
 /** One of a task's waits is over: the task may run again, or its live run goes on. */

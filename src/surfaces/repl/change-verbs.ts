@@ -1,7 +1,7 @@
 // The commands that change tasks, each like the verb of the command line; and messages to a task, with its answer.
 import type { CreateOptions, StreamItem } from '../../engine/engine-api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
-import { taskEvents } from '../../machines/transition-table.ts'
+import { taskEvents } from '../../machines/task-machine.ts'
 import { isActive } from '../../plans/idle.ts'
 import { AnswerStream } from '../terminal/answer-stream.ts'
 import { answerTask } from '../terminal/answer-text.ts'

@@ -1,7 +1,8 @@
 // TAB completion for tasks: the name if it is one word and unique, else the number; the id if the user has begun to type one.
 
 import { openStatuses, type TaskStatus } from '../../entities/task.ts'
-import { statesAccepting, type TaskEventName } from '../../machines/transition-table.ts'
+import { statesAccepting } from '../../machines/task-edges.ts'
+import type { TaskEventName } from '../../machines/task-machine.ts'
 import type { TaskRow } from '../../operations/views/task-row.ts'
 import { wordsOf } from './read-line.ts'
 import type { Session } from './session.ts'

@@ -2,11 +2,11 @@
 // collected and not thrown, so that a law does not itself roll back what broke it.
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { SharedLimits } from '../../../src/entities/limits.ts'
-import { isSettled, isTerminal, type TaskRecord, type TaskStatus } from '../../../src/entities/task.ts'
+import { awaitsChildren, isSettled, isTerminal, type TaskRecord, type TaskStatus } from '../../../src/entities/task.ts'
 import type { Op, Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
-import { dependencyVerdict, parentVerdict } from '../../../src/machines/family.ts'
 import { isClaimable, isReady } from '../../../src/machines/readiness.ts'
-import { awaitsChildren, eventBetween } from '../../../src/machines/transition-table.ts'
+import { eventBetween } from '../../../src/machines/task-edges.ts'
+import { dependencyVerdict, parentVerdict } from '../../machines/verdicts.ts'
 
 export interface EngineLimits {
   maxConcurrent: number

@@ -3,7 +3,7 @@
 import type { TaskRecord } from '../../../src/entities/task.ts'
 import { isSettled } from '../../../src/entities/task.ts'
 import type { Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
-import { moved, touched } from '../../../src/machines/changed-task.ts'
+import { derive, moved, touched } from '../../../src/machines/changed-task.ts'
 import { eventOf } from '../../../src/operations/steps/step-context.ts'
 import type { Sequence } from './play.ts'
 import type { Fault, Host } from './world.ts'
@@ -72,7 +72,8 @@ const forgetsTheWaiting: Fault = (step) =>
         const positions: number[] = []
         for (const task of below) {
           if (isSettled(task.status) || task.status === 'waiting') continue
-          const canceled = moved(task, 'cancel', order.at, { statusReason: order.reason })
+          const canceled = moved(task, 'canceled', order.at, { statusReason: order.reason })
+          derive(canceled, order.at)
           const run = task.runOpen ? yield* tx.run.get(task.id, task.run) : undefined
           if (run?.status === 'live')
             yield* tx.run.save({ ...run, status: 'ending', outcome: 'canceled', endedAt: order.at })

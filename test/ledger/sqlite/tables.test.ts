@@ -18,7 +18,7 @@ import { isSettled, isTerminal, taskStatuses } from '../../../src/entities/task.
 import { onInterruptPolicies } from '../../../src/entities/task-fields.ts'
 import { objectiveStatuses, stintStatuses } from '../../../src/entities/team.ts'
 import { callTransitions, openCallStatuses, runTransitions } from '../../../src/machines/lifecycles.ts'
-import { taskTransitions } from '../../../src/machines/transition-table.ts'
+import { taskEdges } from '../../../src/machines/task-table.ts'
 import {
   callRow,
   consolidationRow,
@@ -48,15 +48,10 @@ describe('the enumerations in the tables', () => {
 
   const settled = taskStatuses.filter(isSettled)
   const lists: Array<[name: string, column: string, nth: number, words: readonly string[]]> = [
-    ['task', 'status', 0, Object.keys(taskTransitions)],
+    ['task', 'status', 0, Object.keys(taskEdges)],
     ['task', 'status', 1, settled],
     ['task_stays_terminal', 'status', 0, taskStatuses.filter(isTerminal)],
-    [
-      'task_stays_terminal',
-      'status',
-      0,
-      taskStatuses.filter((status) => Object.keys(taskTransitions[status]).length === 0),
-    ],
+    ['task_stays_terminal', 'status', 0, taskStatuses.filter((status) => Object.keys(taskEdges[status]).length === 0)],
     ['dependency', 'kind', 0, dependencyKinds],
     ['run', 'status', 0, Object.keys(runTransitions)],
     ['run', 'status', 0, runStatuses],
@@ -95,7 +90,7 @@ describe('the enumerations in the tables', () => {
 
   it('the triggers of the ledger forbid the transitions of calls that the machine does not have', async () => {
     const allowed = (name: 'task' | 'call', from: string, to: string): boolean => {
-      const table: Record<string, object> = name === 'task' ? taskTransitions : callTransitions
+      const table: Record<string, object> = name === 'task' ? taskEdges : callTransitions
       return from === to || (Object.values(table[from] as object) as string[]).includes(to)
     }
     const { connection, tx, drive } = await migrated()

@@ -10,12 +10,12 @@ import {
   stintTransitions,
   supervisorTransitions,
 } from '../../../src/machines/lifecycles.ts'
-import { taskTransitions } from '../../../src/machines/transition-table.ts'
+import { taskEdges } from '../../../src/machines/task-table.ts'
 
 type Table = Readonly<Record<string, Readonly<Record<string, string | undefined>>>>
 
 const tables: Record<string, Table> = {
-  task: taskTransitions,
+  task: taskEdges,
   run: runTransitions,
   call: callTransitions,
   objective: objectiveTransitions,

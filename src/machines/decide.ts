@@ -1,0 +1,101 @@
+// Asks a machine what an event means, without an actor: which transitions follow, and which named actions each has. XState answers. Its
+// answer for a transition that raises nothing is remembered, because it depends on the state, the event's type and the guards only; the
+// guards are evaluated each time.
+import {
+  type AnyStateMachine,
+  type AnyStateNode,
+  type EventFromLogic,
+  getMicrosteps,
+  getNextTransitions,
+  type SnapshotFrom,
+} from 'xstate'
+
+/** One transition: its event, the state after it, and its actions in order. */
+export interface Microstep<Event> {
+  event: Event
+  to: string
+  actions: readonly NamedAction[]
+}
+
+export interface NamedAction {
+  type: string
+  params: unknown
+}
+
+type Known = Pick<Microstep<never>, 'to' | 'actions'> | 'raises'
+
+/** The transitions of a machine in a state on an event, in order; undefined when the state does not accept the event. */
+export type Decide<Event> = (state: string, event: Event) => ReadonlyArray<Microstep<Event>> | undefined
+
+/** The machine's states must be flat, and its guards be given by name. */
+export function decider<M extends AnyStateMachine>(machine: M): Decide<EventFromLogic<M>> {
+  type Event = EventFromLogic<M> & { type: string }
+  const known = new Map<string, Known>()
+  const states = new Map(Object.keys(machine.states).map((state) => [state, stateOf(machine, state)]))
+  return (state, given) => {
+    const event = given as Event
+    const { snapshot, candidates } = states.get(state) as State<M>
+    const possible = candidates.get(event.type) ?? []
+    const index = possible.findIndex((guard) => guard === undefined || holds(machine, guard, event))
+    if (index < 0) return undefined
+    const key = `${state} ${event.type} ${index}`
+    const found = known.get(key)
+    if (found !== undefined && found !== 'raises') return [{ event, ...found }]
+    const steps = getMicrosteps(machine, snapshot, event).map(([next, actions]) =>
+      toMicrostep<Event>(next, actions, event),
+    )
+    const [first] = steps
+    known.set(key, first !== undefined && steps.length === 1 ? { to: first.to, actions: first.actions } : 'raises')
+    return steps
+  }
+}
+
+interface State<M extends AnyStateMachine> {
+  snapshot: SnapshotFrom<M>
+  /** By event: the guards of its transitions, those of the state before those of the machine. */
+  candidates: Map<string, Array<string | undefined>>
+}
+
+function stateOf<M extends AnyStateMachine>(machine: M, value: string): State<M> {
+  const snapshot = machine.resolveState({ value, context: {} }) as SnapshotFrom<M>
+  const candidates: State<M>['candidates'] = new Map()
+  for (const { eventType, guard } of getNextTransitions(snapshot)) {
+    candidates.set(eventType, [...(candidates.get(eventType) ?? []), guard as string | undefined])
+  }
+  return { snapshot, candidates }
+}
+
+function holds(machine: AnyStateMachine, guard: string, event: object): boolean {
+  const test = machine.implementations.guards[guard] as (
+    given: { context: object; event: object },
+    params: undefined,
+  ) => boolean
+  return test({ context: {}, event }, undefined)
+}
+
+/** The event of a transition is known by its actions: it may be one that an earlier transition has raised. */
+function toMicrostep<Event>(
+  next: SnapshotFrom<AnyStateMachine>,
+  actions: ReadonlyArray<{ type: string; params: unknown; info: { event: unknown } }>,
+  given: Event,
+): Microstep<Event> {
+  return {
+    event: (actions[0]?.info.event ?? given) as Event,
+    to: next.value as string,
+    actions: actions.filter(({ type }) => !type.startsWith('xstate.')).map(({ type, params }) => ({ type, params })),
+  }
+}
+
+/** For each state of a machine the events with a target, and their targets. Alternatives by guards lead to the same state. */
+export function edgesOf(machine: AnyStateMachine): Record<string, Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(machine.states as Record<string, AnyStateNode>).map(([state, { on }]) => [
+      state,
+      Object.fromEntries(
+        Object.entries(on).flatMap(([event, transitions]) =>
+          transitions.flatMap(({ target }) => (target?.[0] === undefined ? [] : [[event, target[0].key]])),
+        ),
+      ),
+    ]),
+  )
+}
