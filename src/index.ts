@@ -82,6 +82,7 @@ export type {
   Why,
   WorkOptions,
 } from './engine/engine-api.ts'
+export { type MachineName, machines } from './engine/machines.ts'
 export type { BoardRef, BoardStatus, BoardTask } from './entities/board.ts'
 export type { Call, CallStatus } from './entities/call.ts'
 export { type CreationBounds, type CreationSize, maxTasksPerRequest, modelBounds } from './entities/creation-bounds.ts'
@@ -134,5 +135,5 @@ export type {
   RetryOptions,
   RetryPolicy,
 } from './entities/task-fields.ts'
-export { type ChartConfig, type ChartState, type MachineChart, type MachineName, machines } from './machines/charts.ts'
+export type { ChartAction, ChartConfig, ChartState, ChartTransition, MachineChart } from './machines/drawing.ts'
 export { ask, createAsk } from './operations/ask.ts'

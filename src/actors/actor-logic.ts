@@ -1,9 +1,9 @@
 // How supervisor, tasks and runs behave as actors: their charts, with an event that stops an actor from outside, and
 // without what would leave memory behind for each of many thousand tasks.
-import { type ActorLogic, type AnyActorRef, type Snapshot, setup } from 'xstate'
+import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate'
 import type { RunStatus } from '../entities/run.ts'
-import { machines } from '../machines/charts.ts'
-import { runTransitions, type SupervisorEvent } from '../machines/lifecycles.ts'
+import { runEdges, runMachine } from '../machines/run-machine.ts'
+import { supervisorMachine } from '../machines/supervisor-machine.ts'
 import { nextStatus } from '../machines/task-edges.ts'
 import { type TaskEventName, type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
 import { snapshotIn, type TaskSnapshot } from '../machines/task-snapshot.ts'
@@ -18,10 +18,6 @@ export const taskActorLogic = taskLogic((context) => context)
 
 /** The same for a task that another process works on: each event carries the name, attempt and run of the task. */
 export const watchedTaskLogic = taskLogic((context, { type: _type, ...data }) => ({ ...context, ...data }))
-
-const supervisorMachine = setup({ types: { events: {} as { type: SupervisorEvent } } }).createMachine(
-  machines.supervisor.config,
-)
 
 /**
  * The supervisor's chart, ignoring the end of its children: XState caches the transitions of a state per event type,
@@ -39,9 +35,9 @@ type RunInput = { taskId: string; run: number }
 /** A run as an actor: small enough to be created many thousand times a second. */
 export const runActorLogic: ActorLogic<RunSnapshot, { type: 'end' | 'close' }, RunInput> & { config: object } = {
   // Inspectors read the chart to draw from here.
-  config: machines.run.config,
+  config: runMachine.config,
   transition(snapshot, event) {
-    const value = runTransitions[snapshot.value][event.type]
+    const value = runEdges[snapshot.value]?.[event.type] as RunStatus | undefined
     if (value === undefined) return snapshot
     return { ...snapshot, value, status: value === 'closed' ? 'done' : 'active' } as RunSnapshot
   },

@@ -7,10 +7,11 @@ import { engineOperations } from '../operations/engine/index.ts'
 import { eventOperations } from '../operations/event/index.ts'
 import { taskOperations } from '../operations/task/index.ts'
 import { planRun } from '../plans/operations/run.ts'
+import { engineMachines } from './machines.ts'
 
 /** Those that every engine has that is composed with their part. */
 export const hostedOperations = {
-  core: [...engineOperations, ...eventOperations, ...taskOperations],
+  core: [...engineOperations, engineMachines, ...eventOperations, ...taskOperations],
   agents: [taskRoute],
   board: boardOperations,
   memory: teamOperations,

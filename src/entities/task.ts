@@ -240,3 +240,20 @@ export function stateWord(task: Pick<Task, 'status' | 'ready' | 'executor'>, ope
 export function isQueuedTask(task: Pick<Task, 'ready' | 'executor'>): boolean {
   return task.ready && task.executor !== null
 }
+
+/** The columns that a transition or another change may set; the others follow from the state. */
+export type Changes = Partial<
+  Omit<
+    TaskRecord,
+    | 'id'
+    | 'seq'
+    | 'status'
+    | 'ready'
+    | 'claimable'
+    | 'leaseUntil'
+    | 'snapshot'
+    | 'version'
+    | 'createdAt'
+    | 'completedAt'
+  >
+>

@@ -1,24 +1,8 @@
 // Changes of a task's row: by a transition, or in the same state. Pure; the only place where readiness is derived.
-import { isSettled, type TaskRecord, type TaskStatus } from '../entities/task.ts'
+import { type Changes, isSettled, type TaskRecord, type TaskStatus } from '../entities/task.ts'
 import { isClaimable, isReady } from './readiness.ts'
 import { writeSnapshot } from './task-snapshot.ts'
 
-/** The columns that callers may change; the others follow from the state. */
-export type Changes = Partial<
-  Omit<
-    TaskRecord,
-    | 'id'
-    | 'seq'
-    | 'status'
-    | 'ready'
-    | 'claimable'
-    | 'leaseUntil'
-    | 'snapshot'
-    | 'version'
-    | 'createdAt'
-    | 'completedAt'
-  >
->
 
 /** The task in its next state. Its derived columns follow when all effects of the transition on the row are known (`derive`). */
 export function moved(task: TaskRecord, status: TaskStatus, at: number, changes: Changes = {}): TaskRecord {

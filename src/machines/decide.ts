@@ -86,16 +86,30 @@ function toMicrostep<Event>(
   }
 }
 
-/** For each state of a machine the events with a target, and their targets. Alternatives by guards lead to the same state. */
+export interface MachineEdge {
+  from: string
+  event: string
+  to: string
+}
+
+/** The transitions of a machine that have a target, each once, whatever its guards. */
+export function edgeList(machine: AnyStateMachine): MachineEdge[] {
+  const edges = new Map<string, MachineEdge>()
+  for (const [from, { on }] of Object.entries(machine.states as Record<string, AnyStateNode>)) {
+    for (const [event, transitions] of Object.entries(on)) {
+      for (const { target } of transitions) {
+        const to = target?.[0]?.key
+        if (to !== undefined) edges.set(`${from} ${event} ${to}`, { from, event, to })
+      }
+    }
+  }
+  return [...edges.values()]
+}
+
+/** For each state of a machine the events that leave it, each with the next state. */
 export function edgesOf(machine: AnyStateMachine): Record<string, Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(machine.states as Record<string, AnyStateNode>).map(([state, { on }]) => [
-      state,
-      Object.fromEntries(
-        Object.entries(on).flatMap(([event, transitions]) =>
-          transitions.flatMap(({ target }) => (target?.[0] === undefined ? [] : [[event, target[0].key]])),
-        ),
-      ),
-    ]),
-  )
+  const table: Record<string, Record<string, string>> = {}
+  for (const state of Object.keys(machine.states)) table[state] = {}
+  for (const { from, event, to } of edgeList(machine)) (table[from] as Record<string, string>)[event] = to
+  return table
 }

@@ -9,8 +9,7 @@ import type { CallRecord } from '../entities/call.ts'
 import type { DependencyRecord } from '../entities/dependency.ts'
 import type { EventType } from '../entities/event.ts'
 import type { RunOutcome } from '../entities/run.ts'
-import { isSettled, type TaskRecord, type TaskStatus } from '../entities/task.ts'
-import type { Changes } from './changed-task.ts'
+import { type Changes, isSettled, type TaskRecord, type TaskStatus } from '../entities/task.ts'
 import { decider } from './decide.ts'
 import {
   type ChildFacts,

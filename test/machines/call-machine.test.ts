@@ -1,14 +1,14 @@
-// The call's table and the run's, cell by cell, and that the charts agree.
+// The machines of calls, questions, runs and the engine, cell by cell.
 
 import { describe, expect, it } from 'vitest'
-import { createMachine, transition } from 'xstate'
+import { transition } from 'xstate'
 import { callStatuses } from '../../src/entities/call.ts'
 import { runStatuses } from '../../src/entities/run.ts'
-import { machines } from '../../src/machines/charts.ts'
-import { callTransitions, openCallStatuses, runTransitions } from '../../src/machines/lifecycles.ts'
+import { callMachine, decideCall, openCallStatuses } from '../../src/machines/call-machine.ts'
+import { decideQuestion } from '../../src/machines/question-machine.ts'
+import { decideRun } from '../../src/machines/run-machine.ts'
+import { supervisorMachine } from '../../src/machines/supervisor-machine.ts'
 
-const callMachine = createMachine(machines.call.config)
-const supervisorMachine = createMachine(machines.supervisor.config)
 const callEvents = ['begin', 'complete', 'fail'] as const
 
 const callEdges: Record<string, string> = {
@@ -20,10 +20,10 @@ const callEdges: Record<string, string> = {
 const cells = callStatuses.flatMap((from) => callEvents.map((event) => ({ from, event })))
 
 describe('a call', () => {
-  it.each(cells)('X-005 a call answers $event when $from as in its table, and so does its chart', ({ from, event }) => {
+  it.each(cells)('X-005 a call answers $event when $from as in its table', ({ from, event }) => {
     const to = callEdges[`${from} ${event}`]
     const snapshot = callMachine.resolveState({ value: from })
-    expect(callTransitions[from][event]).toBe(to)
+    expect(decideCall(from, { type: event })?.[0]?.to).toBe(to)
     expect(snapshot.can({ type: event })).toBe(to !== undefined)
     expect(transition(callMachine, snapshot, { type: event })[0].value).toBe(to ?? from)
   })
@@ -38,9 +38,33 @@ describe('a call', () => {
   })
 })
 
+describe('a question', () => {
+  const lapse = (hasDefault: boolean) => decideQuestion('pending', { type: 'lapse', hasDefault })?.[0]?.to
+
+  it('an open question is answered, takes its default in time or fails without one, or is withdrawn, once', () => {
+    expect(decideQuestion('pending', { type: 'answer' })?.[0]?.to).toBe('completed')
+    expect([lapse(true), lapse(false)]).toEqual(['completed', 'failed'])
+    expect(decideQuestion('pending', { type: 'withdraw' })?.[0]?.to).toBe('failed')
+    for (const status of ['completed', 'failed'] as const) {
+      for (const type of ['answer', 'withdraw'] as const) expect(decideQuestion(status, { type })).toBeUndefined()
+    }
+  })
+
+  it('a question is published once', () => {
+    expect(decideQuestion('pending', { type: 'publish', published: false })?.[0]?.actions).toMatchObject([
+      { type: 'publish' },
+    ])
+    expect(decideQuestion('pending', { type: 'publish', published: true })).toBeUndefined()
+  })
+})
+
 describe('a run', () => {
   it('X-005 a run ends, then is closed, and is never live again', () => {
-    const reached = runStatuses.map((from) => [from, runTransitions[from].end, runTransitions[from].close])
+    const reached = runStatuses.map((from) => [
+      from,
+      decideRun(from, { type: 'end' })?.[0]?.to,
+      decideRun(from, { type: 'close' })?.[0]?.to,
+    ])
     expect(reached).toEqual([
       ['live', 'ending', 'closed'],
       ['ending', undefined, 'closed'],

@@ -1,6 +1,6 @@
 // Rules about the journal and the conversation of a task.
 import { counted } from '../../core/counted.ts'
-import { openCallStatuses } from '../../machines/lifecycles.ts'
+import { openCallStatuses } from '../../machines/call-machine.ts'
 import { sql } from '../statement.ts'
 import { type Check, statementCheck } from './rule.ts'
 

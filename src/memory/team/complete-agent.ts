@@ -7,7 +7,6 @@ import type { TaskRecord } from '../../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../../entities/team.ts'
 import { everyRow } from '../../ledger/all-rows.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
-import { stintTransitions } from '../../machines/lifecycles.ts'
 import { eventOf, onBehalfOf } from '../../operations/steps/step-context.ts'
 import { consolidateAgent } from '../consolidate-agent.ts'
 import { consolidatePending } from '../consolidate-session.ts'
@@ -17,6 +16,7 @@ import type { MemoryHost } from '../memory-host.ts'
 import { type Merge, mergeBranch } from '../merge.ts'
 import { whileOpen } from './close-branch.ts'
 import { changeObjective } from './objectives.ts'
+import { decideStint } from './stint-machine.ts'
 import { loadOwn } from './team-scope.ts'
 
 export interface CompleteAgentRequest {
@@ -49,7 +49,7 @@ export async function completeAgent(
     const team = yield* tx.team.get(taskId)
     const stint = yield* tx.team.latestStint(taskId, agentId)
     if (team === undefined || stint === undefined) throw yield* unknownAgent(tx, taskId, agentId)
-    if (stintTransitions[stint.status].complete === undefined) throw notActive(stint)
+    if (decideStint(stint.status, { type: 'complete' }) === undefined) throw notActive(stint)
     return yield* endStint(tx, d, { task, team, stint, summary: summary ?? null, trigger })
   })
 }

@@ -9,9 +9,9 @@ import { maxObjectives, type ObjectiveRecord, type ObjectiveStatus, objectiveSta
 import { everyRow } from '../../ledger/all-rows.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import { touched } from '../../machines/changed-task.ts'
-import { objectiveEventBetween } from '../../machines/lifecycles.ts'
 import { eventOf, refusePurged, requestedBy, type StepContext } from '../../operations/steps/step-context.ts'
 import type { MemoryHost } from '../memory-host.ts'
+import { objectiveEventBetween } from './objective-machine.ts'
 import { addObjectives, ensureTeam } from './team.ts'
 import { loadOwn, loadShared } from './team-scope.ts'
 

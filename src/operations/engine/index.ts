@@ -1,6 +1,5 @@
 // The operations of the engine as a whole, one file each. Their registration and their types derive from this list.
 import { engineExecutors } from './executors.ts'
-import { engineMachines } from './machines.ts'
 import { engineStatus } from './status.ts'
 
-export const engineOperations = [engineExecutors, engineMachines, engineStatus] as const
+export const engineOperations = [engineExecutors, engineStatus] as const

@@ -2,7 +2,8 @@
 import type { EventType } from '../../entities/event.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
-import { type Changes, touched } from '../../machines/changed-task.ts'
+import type { Changes } from '../../entities/task.ts'
+import { touched } from '../../machines/changed-task.ts'
 import { eventOf, type StepContext } from './step-context.ts'
 
 /** Saves the change, appends the event and returns the changed task. */

@@ -3,10 +3,11 @@
 
 import { type Caller, recordedCaller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
-import type { CallRecord } from '../../entities/call.ts'
+import type { CallRecord, CallStatus } from '../../entities/call.ts'
 import type { QuestionParams } from '../../entities/question.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import { type Step, step } from '../../ledger/ledger.ts'
+import { decideQuestion } from '../../machines/question-machine.ts'
 import { requireTransition } from '../../machines/task-edges.ts'
 import { amend } from './amend.ts'
 import type { GivenAnswer } from './answer-schema.ts'
@@ -36,16 +37,24 @@ export function answer(request: AnswerRequest): Step<void> {
     const result = valueFor(task, question, request.value)
     const answeredBy = recordedCaller(caller)
     const isLast = questions.length <= 1
-    if (question !== null) {
+    const [answered] = (question && decideQuestion(question.status, { type: 'answer' })) ?? []
+    if (question !== null && answered !== undefined) {
       const details = { ...(question.details as object | null), answeredBy }
-      yield* tx.call.save({ ...question, status: 'completed', result, details, dueAt: null, updatedAt: at })
+      yield* tx.call.save({
+        ...question,
+        status: answered.to as CallStatus,
+        result,
+        details,
+        dueAt: null,
+        updatedAt: at,
+      })
     }
-    const answered = { ...(question === null ? {} : { questionId: question.id }), answer: result, answeredBy }
+    const data = { ...(question === null ? {} : { questionId: question.id }), answer: result, answeredBy }
     if (isLast && task.executor === null) {
-      const cause = { type: 'task.answered' as const, data: () => answered }
+      const cause = { type: 'task.answered' as const, data: () => data }
       return yield* goOnByHand(tx, task, 'answer', request, { cause })
     }
-    yield* amend(tx, task, isLast ? { wakes: task.wakes + 1 } : {}, request, 'task.answered', answered)
+    yield* amend(tx, task, isLast ? { wakes: task.wakes + 1 } : {}, request, 'task.answered', data)
   })
 }
 

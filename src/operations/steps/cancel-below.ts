@@ -3,7 +3,7 @@
 import type { TaskRecord } from '../../entities/task.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
 import type { Ended } from './cascade.ts'
-import { endEntry, endedWith, isInFlight } from './journal-closing.ts'
+import { endedWith, failEntry, isInFlight } from './journal-closing.ts'
 import type { StepContext } from './step-context.ts'
 
 /** Cancels everything live below a task, but not the task. */
@@ -13,7 +13,7 @@ export function* cancelBelow(tx: Tx, root: TaskRecord, reason: string | null, ct
   for (const { call, runOpen } of yield* tx.cascade.openEntries(canceled)) {
     if (isInFlight(call) && runOpen) continue
     const task = (yield* tx.task.get(call.taskId)) as TaskRecord
-    yield* endEntry(tx, task, { ...call, status: 'failed', error: endedWith(task) }, ctx)
+    yield* failEntry(tx, task, call, endedWith(task), ctx)
   }
   return [{ task: root, edges: yield* tx.cascade.edgesOut(canceled) }]
 }

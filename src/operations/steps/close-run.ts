@@ -3,8 +3,10 @@
 
 import type { StoredError } from '../../core/errors.ts'
 import { type CallRecord, interruptedError, isInDoubt, mayStillRun } from '../../entities/call.ts'
+import type { RunRecord, RunStatus } from '../../entities/run.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import { type Op, type Step, step, type Tx } from '../../ledger/ledger.ts'
+import { decideRun } from '../../machines/run-machine.ts'
 import { amend } from './amend.ts'
 import type { RunRef } from './journal.ts'
 import { closeEntries, isInFlight } from './journal-closing.ts'
@@ -49,10 +51,14 @@ export function* closeEndedRun(tx: Tx, task: TaskRecord, ctx: StepContext, forme
     const error = brokenOff(call, task, former)
     return inDoubt.has(call.id) ? mayStillRun(error) : error
   }
-  yield* closeEntries(tx, task, isInFlight, errorOf, ctx)
-  if (inDoubt.size > 0) yield* noteDoubts(tx, task, inDoubt)
-  const run = yield* tx.run.get(task.id, task.run)
-  if (run) yield* tx.run.save({ ...run, status: 'closed', closedAt: ctx.at })
+  const run = (yield* tx.run.get(task.id, task.run)) as RunRecord
+  for (const { to, actions } of decideRun(run.status, { type: 'close' }) ?? []) {
+    if (actions.some(({ type }) => type === 'interruptCalls')) {
+      yield* closeEntries(tx, task, isInFlight, errorOf, ctx)
+      if (inDoubt.size > 0) yield* noteDoubts(tx, task, inDoubt)
+    }
+    yield* tx.run.save({ ...run, status: to as RunStatus, closedAt: ctx.at })
+  }
   const lost = former === undefined ? {} : { lost: former.instanceId }
   yield* amend(tx, task, { runOpen: false }, ctx, 'run.closed', { run: task.run, ...lost })
 }

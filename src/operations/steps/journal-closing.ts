@@ -1,11 +1,13 @@
 // Ends entries of the journal, one by one or with their run or task, and makes the event that reports the state of a call.
 
 import type { StoredError } from '../../core/errors.ts'
-import type { CallRecord } from '../../entities/call.ts'
+import type { CallRecord, CallStatus } from '../../entities/call.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import type { NewCall, NewEvent, Op, Tx } from '../../ledger/ledger.ts'
+import { type CallAction, decideCall } from '../../machines/call-machine.ts'
+import { decideQuestion } from '../../machines/question-machine.ts'
 import { type EventTask, eventOf, type StepContext } from './step-context.ts'
-import { announceEnd } from './write-message.ts'
+import { announceEnd, announceStart } from './write-message.ts'
 
 /** Fails the open entries that `closes` selects. */
 export function* closeEntries(
@@ -15,19 +17,68 @@ export function* closeEntries(
   errorOf: (call: CallRecord) => StoredError,
   ctx: StepContext,
 ): Op<void> {
-  for (const call of yield* tx.call.open(task.id)) {
-    if (closes(call)) yield* endEntry(tx, task, { ...call, status: 'failed', error: errorOf(call) }, ctx)
+  for (const call of yield* tx.call.open(task.id))
+    if (closes(call)) yield* failEntry(tx, task, call, errorOf(call), ctx)
+}
+
+/** Ends an entry without a result: a call fails, a question is withdrawn, a wait or a sleep is over. */
+export function* failEntry(
+  tx: Tx,
+  task: TaskRecord,
+  entry: CallRecord,
+  error: StoredError,
+  ctx: StepContext,
+): Op<void> {
+  if (entry.kind === 'call')
+    return yield* sendToCall(tx, task, entry, { type: 'fail', set: { error, dueAt: null } }, ctx)
+  const [withdrawn] = entry.kind === 'ask' ? (decideQuestion(entry.status, { type: 'withdraw' }) ?? []) : []
+  const status = (withdrawn?.to ?? 'failed') as CallStatus
+  yield* tx.call.save({ ...entry, status, error, dueAt: null, updatedAt: ctx.at })
+  if (entry.kind === 'wait') yield* tx.dependency.satisfyWaits(entry.id, ctx.at)
+}
+
+/** An event to the machine of a call, with new values of its row. `announced`: its start has a line in the conversation. */
+interface CallEvent {
+  type: 'begin' | 'complete' | 'fail'
+  set?: Partial<CallRecord>
+  announced?: boolean
+}
+
+/** Moves a call by an event. One that its state does not accept changes nothing. */
+export function* sendToCall(
+  tx: Tx,
+  task: EventTask,
+  call: CallRecord,
+  { type, set, announced = false }: CallEvent,
+  ctx: StepContext,
+): Op<void> {
+  for (const { to, actions } of decideCall(call.status, { type }) ?? []) {
+    const next = { ...call, ...set, status: to as CallStatus, updatedAt: ctx.at }
+    for (const action of actions) yield* callEffects[action.type as CallAction](tx, { task, next, announced, ctx })
   }
 }
 
-/** Saves an entry with its outcome. For a call it appends the event, and the line of the conversation if its start was announced. */
-export function* endEntry(tx: Tx, task: TaskRecord, outcome: CallRecord, ctx: StepContext): Op<void> {
-  const ended = { ...outcome, dueAt: null, updatedAt: ctx.at }
-  yield* tx.call.save({ ...ended, endMessageId: yield* announceEnd(tx, task, ended, ctx) })
-  if (ended.kind === 'wait') yield* tx.dependency.satisfyWaits(ended.id, ctx.at)
-  if (ended.kind !== 'call') return
-  yield* tx.event.append(callEvent(ctx, task, ended))
-  if (ctx.teams !== undefined) yield* ctx.teams.callEnded(tx, task, ended, ctx)
+/** The ledger's half of the actions of a call's machine. */
+const callEffects: {
+  readonly [A in CallAction]: (
+    tx: Tx,
+    change: { task: EventTask; next: CallRecord; announced: boolean; ctx: StepContext },
+  ) => Op<void>
+} = {
+  *announceStart(tx, { task, next, announced, ctx }) {
+    next.startMessageId = announced ? yield* announceStart(tx, task, next, ctx) : null
+  },
+
+  *announceEnd(tx, { task, next, ctx }) {
+    next.endMessageId = yield* announceEnd(tx, task, next, ctx)
+  },
+
+  *record(tx, { task, next, ctx }) {
+    yield* tx.call.save(next)
+    yield* tx.event.append(callEvent(ctx, task, next))
+    const hasEnded = next.status === 'completed' || next.status === 'failed'
+    if (hasEnded && ctx.teams !== undefined) yield* ctx.teams.callEnded(tx, task, next, ctx)
+  },
 }
 
 /** The event that reports the state of a call. */

@@ -16,7 +16,7 @@ import {
 } from '../../ledger/ledger.ts'
 import { divergenceMessage } from '../../machines/divergence.ts'
 import type { ModelFailure, PromptCut } from '../agent-run.ts'
-import { callEvent, endEntry, outcomeEvent } from './journal-closing.ts'
+import { callEvent, outcomeEvent, sendToCall } from './journal-closing.ts'
 import { type EventTask, eventOf, type StepContext } from './step-context.ts'
 import { announceStart, writeMessage } from './write-message.ts'
 
@@ -105,9 +105,7 @@ export function beginPending(ref: RunRef, callId: string, announced: boolean, ct
   return step('begin call', function* (tx) {
     const task = yield* passFence(tx, ref)
     const call = yield* loadOpenEntry(tx, ref, callId)
-    const startMessageId = announced ? yield* announceStart(tx, task, call, ctx) : null
-    yield* tx.call.save({ ...call, status: 'in_progress', startMessageId, updatedAt: ctx.at })
-    yield* publishStart(tx, task, call, ctx)
+    yield* sendToCall(tx, task, { ...call, run: task.run }, { type: 'begin', announced }, ctx)
   })
 }
 
@@ -167,7 +165,7 @@ function* decideFinish(tx: Tx, { ref, callId, name, outcome, ctx, announced }: F
   if (recorded?.status === status && recorded.updatedAt === ctx.at) return
   const task = requireOpenRun(found, ref)
   const call = yield* loadOpenEntry(tx, ref, callId)
-  yield* endEntry(tx, task, { ...call, status, ...came }, ctx)
+  yield* sendToCall(tx, task, call, { type: outcome.ok ? 'complete' : 'fail', set: { ...came, dueAt: null } }, ctx)
 }
 
 /** Returns the task of a run that is not closed; it may be ending. Few columns of it while the run is live. */

@@ -6,7 +6,7 @@ import { canonicalJson } from '../../core/json.ts'
 import type { CallRecord, CallStatus } from '../../entities/call.ts'
 import { isSettled, type TaskRecord } from '../../entities/task.ts'
 import { type NewCall, type Op, type Reads, type Step, step } from '../../ledger/ledger.ts'
-import { callTransitions, openCallStatuses } from '../../machines/lifecycles.ts'
+import { callEdges, openCallStatuses } from '../../machines/call-machine.ts'
 import { callEvent } from './journal-closing.ts'
 import { loadToChange, type StepContext } from './step-context.ts'
 
@@ -91,7 +91,7 @@ function requireSameCall(existing: CallRecord, call: SaveCallRequest['call']): v
 /** The states on the way along the table, with the last one; empty if the call is in it already. */
 function pathTo(from: CallStatus, to: CallStatus): CallStatus[] | undefined {
   if (from === to) return []
-  const nexts = Object.values(callTransitions[from])
+  const nexts = Object.values(callEdges[from])
   if (nexts.includes(to)) return [to]
   for (const next of nexts) {
     const rest = pathTo(next, to)

@@ -35,7 +35,7 @@ export function* sendEvent(
 }
 
 /** The same for a fact about a relative, which a state may ignore. */
-export function* tell(tx: Tx, event: FamilyEvent, cascade: Cascade, ctx: StepContext): Op<void> {
+export function* sendFact(tx: Tx, event: FamilyEvent, cascade: Cascade, ctx: StepContext): Op<void> {
   if (decideTask(event.own.status, event) !== undefined) yield* sendEvent(tx, event.own, event, cascade, ctx)
 }
 

@@ -7,7 +7,7 @@ import { isBroken, isStuckGroup } from '../../machines/family.ts'
 import { Cascade, type Ended } from './cascade.ts'
 import { reviveGroups, reviveGroupsAbove, startGroupsAbove } from './groups-above.ts'
 import { notifyParent } from './notify-parent.ts'
-import { tell } from './send-event.ts'
+import { sendFact } from './send-event.ts'
 import type { StepContext } from './step-context.ts'
 import { judgeTask, noteConcerned } from './stuck.ts'
 
@@ -60,7 +60,7 @@ function* judgeNext(tx: Tx, cascade: Cascade, ctx: StepContext): Op<boolean> {
   }
   const parentId = cascade.parents.next()
   if (parentId !== undefined) {
-    yield* tellParent(tx, parentId, cascade, ctx, true)
+    yield* sendToParent(tx, parentId, cascade, ctx, true)
     return true
   }
   const groupId = cascade.stuckGroups.next()
@@ -71,22 +71,22 @@ function* judgeNext(tx: Tx, cascade: Cascade, ctx: StepContext): Op<boolean> {
 function* settleOne(tx: Tx, { task, edges }: Ended, cascade: Cascade, ctx: StepContext): Op<void> {
   for (const edge of edges ?? (yield* tx.dependency.dependents(task.id))) {
     const blocker = edge.blockerId === task.id ? task : yield* tx.task.get(edge.blockerId)
-    if (blocker) yield* tellDependent(tx, edge, blocker, cascade, ctx)
+    if (blocker) yield* sendToDependent(tx, edge, blocker, cascade, ctx)
   }
   if (edges !== undefined || task.parentId === null) return
   // First: a parent that receives a message goes on and is not completed by this end.
   yield* notifyParent(tx, task, ctx)
   const parent = task.status === 'failed' ? yield* tx.task.get(task.parentId) : undefined
-  if (parent !== undefined) yield* tell(tx, { type: 'child.failed', own: parent, child: task }, cascade, ctx)
-  yield* tellParent(tx, task.parentId, cascade, ctx, false)
+  if (parent !== undefined) yield* sendFact(tx, { type: 'child.failed', own: parent, child: task }, cascade, ctx)
+  yield* sendToParent(tx, task.parentId, cascade, ctx, false)
 }
 
-/** Tells a parent that a child has ended, can move, or no longer can. `allJudged`: after all tasks that this concerns have been judged. */
-function* tellParent(tx: Tx, id: string, cascade: Cascade, ctx: StepContext, allJudged: boolean): Op<void> {
+/** Sends a parent that a child has ended, can move, or no longer can. `allJudged`: after all tasks that this concerns have been judged. */
+function* sendToParent(tx: Tx, id: string, cascade: Cascade, ctx: StepContext, allJudged: boolean): Op<void> {
   const own = yield* tx.task.get(id)
   if (own === undefined) return
   const children = mayEndByChildren(own) ? yield* tx.task.childFacts(id) : undefined
-  yield* tell(tx, { type: 'child.settled', own, children, allJudged }, cascade, ctx)
+  yield* sendFact(tx, { type: 'child.settled', own, children, allJudged }, cascade, ctx)
 }
 
 /** The row is checked first: counting the children of a parent that cannot end would make the cancel of a wide family quadratic. */
@@ -94,19 +94,19 @@ function mayEndByChildren(parent: TaskRecord): boolean {
   return !isSettled(parent.status) && (parent.group || Boolean(parent.policy.autoComplete) || awaitsChildren(parent))
 }
 
-function* tellDependent(
+function* sendToDependent(
   tx: Tx,
   edge: DependencyRecord,
   blocker: TaskRecord,
   cascade: Cascade,
   ctx: StepContext,
 ): Op<void> {
-  if (edge.kind === 'wait') return yield* tellWaiter(tx, edge, blocker, cascade, ctx)
+  if (edge.kind === 'wait') return yield* sendToWaiter(tx, edge, blocker, cascade, ctx)
   const own = yield* tx.task.get(edge.taskId)
-  if (own !== undefined) yield* tell(tx, { type: 'blocker.settled', own, blocker, edge }, cascade, ctx)
+  if (own !== undefined) yield* sendFact(tx, { type: 'blocker.settled', own, blocker, edge }, cascade, ctx)
 }
 
-function* tellWaiter(
+function* sendToWaiter(
   tx: Tx,
   edge: DependencyRecord,
   { status }: TaskRecord,
@@ -118,7 +118,7 @@ function* tellWaiter(
   const own = yield* tx.task.get(edge.taskId)
   if (!call || !own || call.status !== 'pending') return
   const othersOpen = yield* tx.dependency.hasOpenWaits(edge.callId)
-  yield* tell(tx, { type: 'awaited.settled', own, call, status, othersOpen }, cascade, ctx)
+  yield* sendFact(tx, { type: 'awaited.settled', own, call, status, othersOpen }, cascade, ctx)
 }
 
 /** Reopens a group, with the failed groups around it, if one of its tasks may be able to move again. */

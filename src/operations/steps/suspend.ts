@@ -3,6 +3,7 @@
 import type { CallRecord } from '../../entities/call.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import { type Op, type Step, step, type Tx } from '../../ledger/ledger.ts'
+import { decideQuestion } from '../../machines/question-machine.ts'
 import type { RunRef } from './journal.ts'
 import { eventOf, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
@@ -33,7 +34,8 @@ export function suspend(request: SuspendRequest): Step<boolean> {
 
 /** Published once for each question, when it can be answered. */
 function* publishQuestion(tx: Tx, task: TaskRecord, question: CallRecord, request: SuspendRequest): Op<void> {
-  if ((question.details as { published?: boolean } | null)?.published) return
+  const published = (question.details as { published?: boolean } | null)?.published === true
+  if (decideQuestion(question.status, { type: 'publish', published }) === undefined) return
   yield* tx.call.save({ ...question, details: { published: true }, updatedAt: request.at })
   yield* tx.event.append(
     eventOf(request, 'question.asked', task, {

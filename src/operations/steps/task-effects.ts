@@ -2,11 +2,12 @@
 // the order in which the machine lists them. What concerns relatives is queued in the cascade.
 import type { StoredError } from '../../core/errors.ts'
 import type { EventType } from '../../entities/event.ts'
-import type { RunOutcome } from '../../entities/run.ts'
+import type { RunOutcome, RunStatus } from '../../entities/run.ts'
 import { awaitsChildren, isSettled, type TaskRecord } from '../../entities/task.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
 import { derive, touched } from '../../machines/changed-task.ts'
 import { childFailure } from '../../machines/family.ts'
+import { decideRun } from '../../machines/run-machine.ts'
 import type { TaskMachineEvent, TransitionData, taskActions } from '../../machines/task-machine.ts'
 import { cancelBelow } from './cancel-below.ts'
 import type { Cascade } from './cascade.ts'
@@ -56,17 +57,18 @@ export const taskEffects: { readonly [A in TaskAction]: Effect<A extends 'record
   /** Marks the live run as ending, or as closed; a run that has already ended is not changed. */
   *endRun(tx, { before, next, data, ctx }) {
     if (!before.runOpen) return
-    const { settling } = data
-    const closed = settling?.closed === true
+    const closed = data.settling?.closed === true
     if (closed) next.runOpen = false
     // The fence of a run that settles has shown that it is live.
-    if (settling === undefined && (yield* tx.run.get(before.id, before.run))?.status !== 'live') return
+    const from = data.settling === undefined ? (yield* tx.run.get(before.id, before.run))?.status : 'live'
+    const [end] = (from && decideRun(from, { type: closed ? 'close' : 'end' })) ?? []
+    if (end === undefined) return
     // From WORKING, the next state determines the outcome of the run.
     const outcome = data.outcome ?? (next.status as RunOutcome)
     yield* tx.run.save({
       taskId: before.id,
       number: before.run,
-      status: closed ? 'closed' : 'ending',
+      status: end.to as RunStatus,
       outcome,
       error: outcome === 'failed' ? next.error : null,
       endedAt: ctx.at,
@@ -126,7 +128,7 @@ export const taskEffects: { readonly [A in TaskAction]: Effect<A extends 'record
 
   *cancelBelow(tx, { next, event, cascade, ctx }) {
     const reason = event.type === 'fail.anywhere' ? (event.cancelBelow ?? null) : next.statusReason
-    cascade.ended.push(...(yield* cancelBelow(tx, next, reason, ctx)))
+    for (const each of yield* cancelBelow(tx, next, reason, ctx)) cascade.ended.push(each)
   },
 
   /** The parent goes on without its children, so it is notified of those with `notifyParent`. */
@@ -135,7 +137,7 @@ export const taskEffects: { readonly [A in TaskAction]: Effect<A extends 'record
     const telling = (yield* tx.task.children(parent.id)).filter(
       (child) => child.policy.notifyParent && !isSettled(child.status),
     )
-    cascade.ended.push(...(yield* cancelBelow(tx, parent, why, ctx)))
+    for (const each of yield* cancelBelow(tx, parent, why, ctx)) cascade.ended.push(each)
     for (const { id } of telling) yield* notifyParent(tx, (yield* tx.task.get(id)) as TaskRecord, ctx)
   },
 

@@ -8,6 +8,7 @@ import type { RunRecord } from '../../entities/run.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import type { RetryPolicy } from '../../entities/task-fields.ts'
 import { all, type Op, type Step, step, type Tx } from '../../ledger/ledger.ts'
+import { decideQuestion } from '../../machines/question-machine.ts'
 import { isOver, writeLapse } from './claim.ts'
 import { failAttempt } from './settle-run.ts'
 import { eventOf, type StepContext } from './step-context.ts'
@@ -70,7 +71,10 @@ function* fireEntry(tx: Tx, { id, taskId }: CallRecord, ctx: StepContext): Op<vo
 function outcomeAtDue(call: CallRecord): Pick<CallRecord, 'status' | 'result' | 'error'> {
   if (call.kind === 'sleep') return { status: 'completed', result: null, error: null }
   const params = call.params as Partial<QuestionParams>
-  if (call.kind === 'ask' && 'default' in params) return { status: 'completed', result: params.default, error: null }
+  const [lapsed] = decideQuestion(call.status, { type: 'lapse', hasDefault: 'default' in params }) ?? []
+  if (call.kind === 'ask' && lapsed?.to === 'completed') {
+    return { status: 'completed', result: params.default, error: null }
+  }
   const what = call.kind === 'ask' ? 'The question was not answered' : 'The tasks did not settle'
   return {
     status: 'failed',

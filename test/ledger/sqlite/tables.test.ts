@@ -17,7 +17,8 @@ import { runOutcomes, runStatuses } from '../../../src/entities/run.ts'
 import { isSettled, isTerminal, taskStatuses } from '../../../src/entities/task.ts'
 import { onInterruptPolicies } from '../../../src/entities/task-fields.ts'
 import { objectiveStatuses, stintStatuses } from '../../../src/entities/team.ts'
-import { callTransitions, openCallStatuses, runTransitions } from '../../../src/machines/lifecycles.ts'
+import { callEdges, openCallStatuses } from '../../../src/machines/call-machine.ts'
+import { runEdges } from '../../../src/machines/run-machine.ts'
 import { taskEdges } from '../../../src/machines/task-table.ts'
 import {
   callRow,
@@ -53,11 +54,11 @@ describe('the enumerations in the tables', () => {
     ['task_stays_terminal', 'status', 0, taskStatuses.filter(isTerminal)],
     ['task_stays_terminal', 'status', 0, taskStatuses.filter((status) => Object.keys(taskEdges[status]).length === 0)],
     ['dependency', 'kind', 0, dependencyKinds],
-    ['run', 'status', 0, Object.keys(runTransitions)],
+    ['run', 'status', 0, Object.keys(runEdges)],
     ['run', 'status', 0, runStatuses],
     ['run', 'outcome', 0, runOutcomes],
     ['call', 'kind', 0, callKinds],
-    ['call', 'status', 0, Object.keys(callTransitions)],
+    ['call', 'status', 0, Object.keys(callEdges)],
     ['call', 'status', 1, openCallStatuses],
     ['call', 'on_interrupt', 0, onInterruptPolicies],
     ['call_open', 'status', 0, openCallStatuses],
@@ -90,7 +91,7 @@ describe('the enumerations in the tables', () => {
 
   it('the triggers of the ledger forbid the transitions of calls that the machine does not have', async () => {
     const allowed = (name: 'task' | 'call', from: string, to: string): boolean => {
-      const table: Record<string, object> = name === 'task' ? taskEdges : callTransitions
+      const table: Record<string, object> = name === 'task' ? taskEdges : callEdges
       return from === to || (Object.values(table[from] as object) as string[]).includes(to)
     }
     const { connection, tx, drive } = await migrated()

@@ -62,7 +62,7 @@ it("X-002 a receiver sees a task's whole life: supervisor, task and run as actor
   })
   expect(JSON.parse(actor.definition!)).toMatchObject({
     id: 'task',
-    states: { working: { on: { ask: 'input_required' } } },
+    states: { working: { on: { ask: { target: 'input_required' } } } },
   })
   expect(JSON.parse(run.definition!)).toMatchObject({ id: 'run', initial: 'live' })
   hands.runs[0]?.end.resolve(null)

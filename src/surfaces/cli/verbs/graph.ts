@@ -1,7 +1,7 @@
 // `errand graph`: a Mermaid diagram of a plan file, of tasks in the ledger, or of a lifecycle.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { MachineName } from '../../../machines/charts.ts'
+import type { MachineName } from '../../../engine/machines.ts'
 import { misuse, oneOf, texts } from '../../terminal/arguments.ts'
 import { type CommandIo, print, printJson } from '../../terminal/io.ts'
 import { type GraphNode, toFlowchart } from '../../terminal/mermaid.ts'
@@ -16,6 +16,7 @@ const machineNames = Object.keys({
   task: true,
   run: true,
   call: true,
+  question: true,
   objective: true,
   stint: true,
   supervisor: true,
