@@ -4,7 +4,7 @@
 
 import { followEvents } from '../actors/event-stream.ts'
 import type { Lifecycle } from '../actors/lifecycle.ts'
-import { purgeFamilies } from '../actors/purge-families.ts'
+import { type PurgeSum, purgeFamilies } from '../actors/purge-families.ts'
 import { awaitSettlement } from '../actors/settlement.ts'
 import { streamTask } from '../actors/task-stream.ts'
 import { createHandler, type Handled, type HandleOptions } from '../agents/routing/handle.ts'
@@ -303,7 +303,7 @@ export class TaskEngine extends DerivedMethods {
     return this.limits()
   }
 
-  async purge(options: unknown): Promise<{ tasks: number; families: number; events: number }> {
+  async purge(options: unknown): Promise<PurgeSum> {
     refuseModels(this.#caller, 'purge')
     const { before } = accept(purgeOptionsSchema, options, 'purge')
     const { clock } = this.#host
