@@ -57,7 +57,7 @@ export function claimTokenFor(task: TaskRecord, { as, fence }: Writer): ClaimTok
   return { owner: as, ...(fence === undefined ? {} : { fence }) }
 }
 
-/** Whether the task is the writer's, or belongs to nobody and the writer has no name. A claim with a lease may be named without its fence. */
+/** Whether the task is the writer's, or has no owner and the writer no name. A claim with a lease may be named without its fence. */
 export function isOwnTask(task: TaskRecord, { as, fence }: Writer): boolean {
   return task.owner === (as ?? null) && (fence === undefined || fence === task.fence)
 }

@@ -34,7 +34,6 @@ const noRedaction: Redaction = {
   thrown: readableError,
 }
 
-// oxlint-disable-next-line max-lines-per-function -- Functions around one hook, each short.
 export function redactionBy(redact: RedactFunction | undefined): Redaction {
   if (redact === undefined) return noRedaction
 
