@@ -81,6 +81,9 @@ it('X-037 methods refuse text that no database keeps, and do not change the task
     expect(await codeOf(engine.update(task.id, { name: text }))).toBe('INVALID_INPUT')
     expect(await codeOf(engine.update(task.id, { metadata: { [text]: 1 } }))).toBe('INVALID_INPUT')
     expect(await codeOf(engine.get(text))).toBe('INVALID_INPUT')
+    expect(await codeOf(engine.claim(task, { owner: text }))).toBe('INVALID_INPUT')
+    expect(await codeOf(engine.list({ executor: text }))).toBe('INVALID_INPUT')
+    expect(await codeOf(engine.list({ metadata: { [text]: 1 } }))).toBe('INVALID_INPUT')
   }
   expect(await engine.get(task.id)).toEqual(task)
 })

@@ -26,6 +26,8 @@ export interface PurgeSum {
   tasks: number
   families: number
   events: number
+  /** True if it removed first what an earlier purge had left. */
+  finishedEarlier?: true
 }
 
 /** The maximum of attempts to mark a family while others write faster than the changes can be examined: the next purge tries again. */
@@ -36,7 +38,7 @@ const maxPauseMs = 1_000
 /** Purges the families that settled before a time. */
 export async function purgeFamilies(host: PurgeHost, before: number): Promise<PurgeSum> {
   const sum: PurgeSum = { tasks: 0, families: 0, events: 0 }
-  await finishPurge(host)
+  if (await finishPurge(host)) sum.finishedEarlier = true
   await repeat(host, forgetMail(before))
   for (let after: PurgePosition | undefined; host.mayGoOn(); ) {
     const from = after

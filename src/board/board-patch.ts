@@ -57,6 +57,11 @@ export function claimTokenFor(task: TaskRecord, { as, fence }: Writer): ClaimTok
   return { owner: as, ...(fence === undefined ? {} : { fence }) }
 }
 
+/** Whether the task is the writer's, or has no owner and the writer no name. A claim with a lease may be named without its fence. */
+export function isOwnTask(task: TaskRecord, { as, fence }: Writer): boolean {
+  return task.owner === (as ?? null) && (fence === undefined || fence === task.fence)
+}
+
 /** Rejects fields that would have no effect. */
 export function refuseIgnoredFields({ status, result, reason }: BoardPatch, { as, fence }: Writer): void {
   if (result !== undefined && status !== 'completed') throw ignoredField('result', "set status 'completed' with it")

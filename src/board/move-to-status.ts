@@ -3,7 +3,7 @@ import { ErrandError } from '../core/errors.ts'
 import { type BoardStatus, boardStatusOf } from '../entities/board.ts'
 import { noReason, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import type { ClaimToken } from '../machines/ownership.ts'
+import { type ClaimToken, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { putBack, release } from '../operations/steps/claim.ts'
 import { retry } from '../operations/steps/retry.ts'
@@ -11,7 +11,7 @@ import { requireRightToChange } from '../operations/steps/right-to-answer.ts'
 import type { StepContext } from '../operations/steps/step-context.ts'
 import { cancel, complete, fail, resume, start } from '../operations/steps/task-lifecycle.ts'
 import { update } from '../operations/steps/update.ts'
-import { type BoardPatch, type Change, claimTokenFor, type Writer } from './board-patch.ts'
+import { type BoardPatch, type Change, claimTokenFor, isOwnTask, type Writer } from './board-patch.ts'
 import { claimFound, refuseBlocked } from './claim-task.ts'
 import { type Found, findOnBoard, notAllowed, shownRef } from './task-ref.ts'
 
@@ -60,7 +60,7 @@ function* startWork(tx: Tx, { target, ref, patch, writer, ctx }: Change): Op<voi
     yield* claimFound(tx, target, found, { as: who, role, leaseMs, source }, ctx)
     return
   }
-  requireAssignee(found)
+  requireOwner(found.task, undefined)
   const { id, status } = found.task
   if (status === 'waiting') yield* update(id, { status: 'working' }, undefined, ctx).decide(tx)
   else yield* start(id, ctx).decide(tx)
@@ -98,28 +98,17 @@ function* ensureStarted(tx: Tx, change: Change): Op<{ task: TaskRecord; token: C
   const found = yield* findOnBoard(tx, target, ref)
   const atWork = boardStatusOf(found.task) === 'pending' ? found.task : yield* continueByHand(tx, found.task, ctx)
   if (boardStatusOf(atWork) !== 'pending') return { task: atWork, token: claimTokenFor(atWork, writer) }
-  requireAssignee(found, writer)
+  requireOwner(found.task, claimTokenFor(found.task, writer))
   // Without a lease: the task ends in this transaction.
   yield* startWork(tx, { ...change, writer: { ...writer, leaseMs: undefined } })
   const begun = (yield* findOnBoard(tx, target, ref)).task
   return { task: begun, token: claimTokenOf(begun) }
 }
 
-export function requireAssignee(found: Found, { as }: Partial<Writer> = {}): void {
-  const { id, owner } = found.task
-  if (owner === null || owner === as) return
-  throw new ErrandError(
-    'NOT_OWNER',
-    `Task ${shownRef(found)} is assigned to ${owner}: only its owner can start or complete it`,
-    { taskId: id, owner },
-  )
-}
-
 /** Accepts a task in progress of the writer's own, and refuses any other. */
-function refuseIfClaimedByOther(found: Found, { as, fence }: Writer): void {
+function refuseIfClaimedByOther(found: Found, writer: Writer): void {
   const { task } = found
-  const mine = task.owner !== null && task.owner === as && (fence === undefined || fence === task.fence)
-  if (mine || (task.owner === null && as === undefined)) return
+  if (isOwnTask(task, writer)) return
   throw new ErrandError(
     'NOT_CLAIMABLE',
     `Task ${shownRef(found)} is already in_progress${task.owner === null ? '' : `, and ${task.owner} owns it`}`,

@@ -5,7 +5,7 @@ import { ErrandError } from '../core/errors.ts'
 import { type BoardRef, type BoardTask, boardStatusOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import type { ClaimToken } from '../machines/ownership.ts'
+import { type ClaimToken, requireOwner } from '../machines/ownership.ts'
 import { heartbeat } from '../operations/steps/claim.ts'
 import { type ChildrenPolicy, deleteTask } from '../operations/steps/delete.ts'
 import { guardDeletion } from '../operations/steps/right-to-answer.ts'
@@ -13,11 +13,11 @@ import type { StepContext } from '../operations/steps/step-context.ts'
 import { update } from '../operations/steps/update.ts'
 import { saveBoardFields } from './board-fields.ts'
 import type { BoardHost, BoardTarget } from './board-host.ts'
-import type { Writer } from './board-patch.ts'
+import { claimTokenFor, isOwnTask, type Writer } from './board-patch.ts'
 import { viewTask } from './board-view.ts'
 import type { Claimant } from './claim-task.ts'
 import { withNumbers } from './ids-as-numbers.ts'
-import { requireAssignee, returnToPending } from './move-to-status.ts'
+import { returnToPending } from './move-to-status.ts'
 import { changeBoard } from './numbering.ts'
 import { type Found, findOnBoard, notAllowed, shownRef } from './task-ref.ts'
 import { unblockedBy } from './unblocked-tasks.ts'
@@ -38,11 +38,10 @@ export function completeOnBoard(
   return updateOnBoard(host, target, ref, { status: 'completed', result }, writer, require)
 }
 
-function requireAtWork(found: Found, { as, fence }: Writer): void {
+function requireAtWork(found: Found, writer: Writer): void {
   const { task } = found
   const status = boardStatusOf(task)
-  const isOwn = task.owner === (as ?? null) && (fence === undefined || fence === task.fence)
-  if (status === 'in_progress' || (status === 'completed' && isOwn)) return
+  if (status === 'in_progress' || (status === 'completed' && isOwnTask(task, writer))) return
   const why = {
     pending: 'pending: claim it before you complete it',
     failed: 'failed: set it to pending to try it again, then claim it',
@@ -86,7 +85,7 @@ function* released(tx: Tx, found: Found, reason: string | null, writer: Writer, 
   requireHeld(found)
   const { task } = found
   if (boardStatusOf(task) !== 'pending') return yield* returnToPending(tx, task, reason, writer, ctx)
-  if (writer.as !== undefined) requireAssignee(found, writer)
+  if (writer.as !== undefined) requireOwner(task, claimTokenFor(task, writer))
   yield* update(task.id, { owner: null }, undefined, ctx).decide(tx)
 }
 

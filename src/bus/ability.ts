@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Duration } from '../core/duration.ts'
 import { ErrandError } from '../core/errors.ts'
+import { throughGate } from '../core/input-gate.ts'
 import { once } from '../core/once.ts'
 import { functionOf, isAsyncSchema, issuesIn, issueText, parse, safeParse } from '../core/parse.ts'
 import { abilityIdSchema } from '../entities/ability-pattern.ts'
@@ -10,7 +11,6 @@ import { type AnyExecutor, executorOptionsSchema, isExecutor } from '../entities
 import type { OnInterrupt, RetryOptions, RetryPolicy } from '../entities/task-fields.ts'
 import type { AbilityContext } from './ability-context.ts'
 import { type Access, accessClasses } from './caller.ts'
-import { refuseHostileData } from './input-guard.ts'
 import {
   type AbilitySchema,
   abilitySchemaSchema,
@@ -224,10 +224,8 @@ export function defineAbility(definition: unknown): Ability {
     get modelInputSchema() {
       return offered.json()
     },
-    parseInput: (value, fromModel = false) => {
-      if (fromModel && offered !== accepted) parseInput(id, offered, value)
-      return parseInput(id, accepted, value)
-    },
+    parseInput: (value, fromModel = false) =>
+      parseInput(id, fromModel && offered !== accepted ? [offered, accepted] : [accepted], value),
     parseOutput: (value) => parseOutput(id, produced, value),
   }
   definitions.set(ability, definition as object)
@@ -244,15 +242,15 @@ export function isAbility(value: unknown): value is Ability {
   return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[abilityMarker] === true
 }
 
-function parseInput(abilityId: string, { zod }: SchemaPair, value: unknown): unknown {
-  return refuseHostileData(value, abilityId, () => {
-    try {
-      return parse(zod, value, `The input of ${abilityId}`)
-    } catch (error) {
-      if (!ErrandError.isInstance(error)) throw error
-      throw new ErrandError('INVALID_INPUT', error.message, { abilityId, ...issuesOf(error) }, error)
-    }
-  })
+/** Returns what the last schema makes of the value; all of them must accept it. */
+function parseInput(abilityId: string, schemas: readonly SchemaPair[], value: unknown): unknown {
+  const what = `The input of ${abilityId}`
+  try {
+    return throughGate(value, what, () => schemas.map(({ zod }) => parse(zod, value, what)).at(-1))
+  } catch (error) {
+    if (!ErrandError.isInstance(error)) throw error
+    throw new ErrandError('INVALID_INPUT', error.message, { abilityId, ...issuesOf(error) }, error)
+  }
 }
 
 /** Reports an unknown key as an issue like any other, with the nearest known key beside it. */

@@ -3,7 +3,7 @@
 // with a reason: the work itself stays recorded. Every entry point uses these functions.
 import { ErrandError } from './errors.ts'
 import { bigint, circular, type Loss, lossesIn, lossIn, maxJsonDepth } from './json-losses.ts'
-import { storableText } from './storable-text.ts'
+import { storableText, textFault } from './storable-text.ts'
 import { messageOf, readableError } from './stored-error.ts'
 
 export { type Loss, lossIn, maxJsonDepth } from './json-losses.ts'
@@ -23,8 +23,10 @@ export function toJson(value: unknown, what: string): string {
   const made = textOf(value)
   if ('fault' in made) throw refuse(what, made.fault, made.cause)
   if (suspicious.test(made.text)) {
-    const fault = faultIn(JSON.parse(made.text))
-    if (fault !== undefined) throw refuse(what, fault.what)
+    JSON.parse(made.text, (key, inner: unknown) => {
+      const fault = textFault(key) ?? (typeof inner === 'string' ? textFault(inner) : undefined)
+      if (fault !== undefined) throw refuse(what, fault)
+    })
   }
   return made.text
 }
@@ -172,45 +174,6 @@ export function checkText(text: string, what: string): string {
   const fault = textFault(text)
   if (fault !== undefined) throw refuse(what, fault)
   return text
-}
-
-/** Why not every database keeps the text. */
-function textFault(text: string): string | undefined {
-  if (text.includes('\u0000')) return 'it holds a NUL character, which PostgreSQL cannot store'
-  if (!text.isWellFormed()) return 'it holds half of a surrogate pair, which no UTF-8 store can keep'
-  return undefined
-}
-
-/** What the ledger refuses in plain objects and lists; `isText`: a text that could be mended, and no key. */
-export interface Fault extends Loss {
-  isText: boolean
-}
-
-/** The first text or key that not every database keeps, or too deep nesting. */
-export function faultIn(value: unknown): Fault | undefined {
-  return faultAt(value, [])
-}
-
-function faultAt(value: unknown, path: Loss['path']): Fault | undefined {
-  if (typeof value === 'string') {
-    const what = textFault(value)
-    return what === undefined ? undefined : { path, what, isText: true }
-  }
-  if (!Array.isArray(value) && !isPlainObject(value)) return undefined
-  if (path.length >= maxJsonDepth) return { path: [], what: tooDeep, isText: false }
-  for (const [key, inner] of Object.entries(value)) {
-    const what = textFault(key)
-    if (what !== undefined) return { path, what, isText: false }
-    const fault = faultAt(inner, [...path, key])
-    if (fault !== undefined) return fault
-  }
-  return undefined
-}
-
-function isPlainObject(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }
 
 /** JSON with the keys sorted at every level, so that equal values have equal texts. For identity, not for storage. */

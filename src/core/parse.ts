@@ -1,11 +1,11 @@
-// Validation of all input from outside with zod. An error names the path of the invalid value, and for an unknown key the
+// Validation with zod: of options, and of input that has passed the gate (input-gate.ts). An error names the path of the invalid value, and for an unknown key the
 // nearest known one.
 import { types } from 'node:util'
 import { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
 import { ErrandError, nearestName } from './errors.ts'
 import { explainIssue, innermostIssue } from './explain-issue.ts'
-import { checkText, lossIn } from './json.ts'
+import { checkText, lossIn, maxJsonLength } from './json.ts'
 import { storableText } from './storable-text.ts'
 import { typeName } from './type-name.ts'
 import { unfitPart } from './zod-schema.ts'
@@ -14,11 +14,10 @@ import { unfitPart } from './zod-schema.ts'
 export type Schema<T> = z.ZodType<T> | (() => z.ZodType<T>)
 
 /**
- * Parses input from outside. `what` names it in messages.
+ * Parses a value. `what` names it in messages.
  * @throws ErrandError UNKNOWN_OPTION { path, option, nearest } for an unknown key, INVALID_INPUT { issues } otherwise.
  */
 export function parse<T>(given: Schema<T>, value: unknown, what: string): T {
-  refuseHostileShape(value, what)
   const schema = typeof given === 'function' ? given() : given
   const parsed = safeParse(schema, value)
   if (parsed.success) return parsed.data
@@ -143,35 +142,6 @@ export function sentenceOf(message: string): string {
   return /[.?!]$/.test(message.trim()) ? message.trim() : `${message.trim()}.`
 }
 
-/** Nesting of `tasks`, the root included: far below the depth at which the recursive parser overflows the stack. */
-export const maxTaskDepth = 128
-
-/**
- * Refuses what zod cannot handle: `tasks` nested so deep that its recursion overflows the stack, and a task called `__proto__`, which
- * it would silently drop.
- */
-function refuseHostileShape(given: unknown, what: string): void {
-  const rest: Array<{ value: unknown; level: number }> = [{ value: given, level: 1 }]
-  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
-    const { value, level } = next
-    if (!isObject(value)) continue
-    if (level > maxTaskDepth) {
-      throw new ErrandError(
-        'INVALID_INPUT',
-        `${what} is not valid: its tasks are nested deeper than ${maxTaskDepth} levels. Create the deeper ones in a step of their own, with \`parentId\`.`,
-        { deepest: maxTaskDepth },
-      )
-    }
-    const { tasks } = value
-    if (isObject(tasks) && Object.hasOwn(tasks, '__proto__')) {
-      throw new ErrandError('INVALID_INPUT', `${what} is not valid: a task cannot be called "__proto__".`, {
-        path: 'tasks.__proto__',
-      })
-    }
-    if (isObject(tasks)) for (const child of Object.values(tasks)) rest.push({ value: child, level: level + 1 })
-  }
-}
-
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
@@ -237,9 +207,16 @@ export function requireSpokenText(value: unknown, what: string): string {
   return requireText(typeof value === 'string' ? storableText(value) : value, what)
 }
 
+/** The schema of a text that may be long: at most as long as a stored value. */
+export function longText(): z.ZodString {
+  return z.string().refine((text) => text.length <= maxJsonLength, {
+    error: ({ input }) => `it has ${String(input).length} characters, at most ${maxJsonLength} are kept`,
+  })
+}
+
 /** The schema of a text for people: mended like that of `requireSpokenText`. */
 export function spokenText(): z.ZodString {
-  return z.string().overwrite(storableText)
+  return longText().overwrite(storableText)
 }
 
 /** An object of JSON with any keys. A record of zod would drop `__proto__`. */

@@ -34,45 +34,22 @@ const noRedaction: Redaction = {
   thrown: readableError,
 }
 
-// oxlint-disable-next-line max-lines-per-function -- Functions around one hook, each short.
 export function redactionBy(redact: RedactFunction | undefined): Redaction {
   if (redact === undefined) return noRedaction
 
   const callHook = (value: unknown, path: readonly string[]): unknown => {
-    const given = redact(value, path)
-    if (given === undefined) throw failed(path, 'returned nothing')
-    // A promise would be stored as an empty object.
-    if (isPromise(given)) {
-      Promise.resolve(given).catch(() => {})
-      throw failed(path, 'returned a promise, although it must be synchronous,')
-    }
-    return given
-  }
-
-  const visit = (value: unknown, path: readonly string[]): unknown => {
-    if (value === null || value === undefined) return value
     if (path.length > maxDepth) throw failed(path.slice(0, 2), `met values nested deeper than ${maxDepth} levels`)
-    try {
-      const given = callHook(value, path)
-      if (typeof given === 'string') return visitText(given, path)
-      return typeof given === 'object' && given !== null ? visitInside(given, path) : given
-    } catch (error) {
-      if (isRedactFailure(error)) throw error
-      // The hook, or the value that it returned, threw. The message may quote the secret, so only the name is kept.
-      throw failed(path, `threw ${error instanceof Error ? `an error (${error.name})` : 'something'}`)
-    }
+    return attempt(path, () => {
+      const given = redact(value, path)
+      if (given === undefined) throw failed(path, 'returned nothing')
+      // A promise would be stored as an empty object.
+      if (isPromise(given)) {
+        Promise.resolve(given).catch(() => {})
+        throw failed(path, 'returned a promise, although it must be synchronous,')
+      }
+      return given
+    })
   }
-
-  /** A text that is JSON is redacted by its keys too, because models write their arguments as JSON texts. */
-  const visitText = (text: string, path: readonly string[]): string => {
-    const json = jsonIn(text, maxJsonLength)
-    if (json === undefined) return text
-    const changed = visitInside(json, path)
-    return changed === json ? text : JSON.stringify(changed)
-  }
-
-  const visitInside = (value: object, path: readonly string[]): object =>
-    mapFields(value, (field, key) => visit(field, [...path, key]))
 
   const redactedError = <E extends StoredCause>(error: E, path: readonly string[]): E => {
     const changed = { ...error }
@@ -95,7 +72,7 @@ export function redactionBy(redact: RedactFunction | undefined): Redaction {
   const redaction: Redaction = {
     isOn: true,
     value<T>(value: T, ...path: string[]): T {
-      const changed = visit(value, path)
+      const changed = attempt(path, () => changedBy({ change: callHook }, value, path))
       if (changed === value) return value
       try {
         return fromJson(toJson(changed, 'what `redact` returned')) as T
@@ -128,6 +105,43 @@ export function redactionBy(redact: RedactFunction | undefined): Redaction {
   return redaction
 }
 
+/** How values are changed. */
+export interface Changes {
+  change: RedactFunction
+  /** Changes a text that `change` returned; `isJson`: one that is JSON, after what it encodes. Default: none. */
+  text?(text: string, isJson: boolean): string
+  /** Changes the key of a field. Default: none. */
+  key?(key: string): string
+}
+
+/**
+ * The value with all inside it changed, outer values first; the same value if nothing changes. A text that is JSON is changed inside too, because
+ * models write their arguments as JSON texts.
+ */
+export function changedBy(changes: Changes, value: unknown, path: readonly string[]): unknown {
+  if (value === null || value === undefined) return value
+  const { change, text = (given: string) => given, key: keyOf } = changes
+  const inside = (holder: object): object =>
+    mapFields(holder, (field, key) => changedBy(changes, field, [...path, key]), keyOf)
+  const given = change(value, path)
+  if (typeof given === 'object' && given !== null) return inside(given)
+  if (typeof given !== 'string') return given
+  const json = jsonIn(given, maxJsonLength)
+  if (json === undefined) return text(given, false)
+  const changed = inside(json)
+  return text(changed === json ? given : JSON.stringify(changed), true)
+}
+
+/** Runs what may throw because of the hook, or of a value that it returned. The message may quote the secret, so only the name is kept. */
+function attempt<T>(path: readonly string[], run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    if (isRedactFailure(error)) throw error
+    throw failed(path, `threw ${error instanceof Error ? `an error (${error.name})` : 'something'}`)
+  }
+}
+
 /** The object or array that a JSON text encodes; undefined for any other text, and for one of more than `maxLength` characters. */
 export function jsonIn(text: string, maxLength: number): object | undefined {
   if (text.length > maxLength || !/^\s*[[{]/.test(text)) return undefined
@@ -138,11 +152,15 @@ export function jsonIn(text: string, maxLength: number): object | undefined {
   }
 }
 
-/** An object or an array with its fields changed; the same object when no field changes. */
-export function mapFields(value: object, change: (field: unknown, key: string) => unknown): object {
+/** An object or an array with its fields changed, and perhaps its keys; the same object when nothing changes. */
+export function mapFields(
+  value: object,
+  change: (field: unknown, key: string) => unknown,
+  keyOf = (key: string): string => key,
+): object {
   const fields = Object.entries(value)
-  const changed = fields.map(([key, field]): [string, unknown] => [key, change(field, key)])
-  if (changed.every(([, field], index) => field === fields[index]?.[1])) return value
+  const changed = fields.map(([key, field]): [string, unknown] => [keyOf(key), change(field, key)])
+  if (changed.every(([key, field], index) => key === fields[index]?.[0] && field === fields[index][1])) return value
   return Array.isArray(value) ? changed.map(([, field]) => field) : Object.fromEntries(changed)
 }
 

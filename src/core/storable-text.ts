@@ -9,6 +9,13 @@ export function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\u0000', '\uFFFD')
 }
 
+/** Why not every database keeps the text. */
+export function textFault(text: string): string | undefined {
+  if (text.includes('\u0000')) return 'it holds a NUL character, which PostgreSQL cannot store'
+  if (!text.isWellFormed()) return 'it holds half of a surrogate pair, which no UTF-8 store can keep'
+  return undefined
+}
+
 /** At most the first `maxLength` UTF-16 units, and never half a surrogate pair: every text that is stored or shown is cut by this. */
 export function startOf(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text

@@ -1,10 +1,11 @@
 // Turns a thrown value into a stored error. User code may throw anything: a revoked proxy, an error with a getter that throws,
 // cyclic details. Every property of a thrown value is read in this file; a read that throws counts as undefined.
 import { inspect, types } from 'node:util'
+import { boundedImage } from './bounded-image.ts'
 import { ErrandError, type ErrorCode, Failure, type StoredCause, type StoredError } from './errors.ts'
 import { lossIn } from './json-losses.ts'
 import { codeless, restoredError } from './restored-error.ts'
-import { clipped, startOf, storableText } from './storable-text.ts'
+import { clipped, storableText } from './storable-text.ts'
 
 /** Bounds of a stored error, in UTF-16 units; those of `details` and `rest` count characters of JSON. */
 export const errorBounds = {
@@ -288,103 +289,13 @@ function isReadable(thrown: unknown, causes: number): boolean {
   return hasRead === true
 }
 
-// The JSON image of an unchecked value, bounded in size: for people who read an error, not for programs that need the value
-// back. Unlike `toJson`, which refuses values that it cannot store faithfully, this accepts anything and never throws.
-
-/** Deeper nesting is cut. */
-const maxDepth = 20
 /** Of the preview of a value that is too large, in characters. */
 const maxPreviewLength = 1_000
 
-/**
- * The image of `value`, at most `maxLength` characters of JSON; a larger one is replaced by `{ truncated: true, preview }`. Values
- * without a JSON form become text: a bigint, a cycle (`[Circular]`), a property whose getter throws, bytes (by their number).
- */
+/** The image of a value; one of more than `maxLength` characters of JSON is replaced by `{ truncated: true, preview }`. */
 function boundedJson(value: unknown, maxLength: number): unknown {
-  const walk: Walk = { left: maxLength, ancestors: new Set() }
-  const image = imageOf(value, walk) ?? null
+  const { image = null, isCut } = boundedImage(value, maxLength)
   const text = JSON.stringify(image)
-  if (walk.left >= 0 && text.length <= maxLength) return image
+  if (!isCut && text.length <= maxLength) return image
   return { truncated: true, preview: clipped(text, maxPreviewLength) }
-}
-
-interface Walk {
-  /** Characters of JSON that are left, overestimated; the walk ends when none are. */
-  left: number
-  /** The objects that contain the current one. */
-  ancestors: Set<object>
-}
-
-function imageOf(value: unknown, walk: Walk): unknown {
-  walk.left -= 1
-  switch (typeof value) {
-    case 'string':
-      return textOf(value, walk)
-    case 'number':
-      // Adding 0 turns -0, which JSON does not keep, into 0.
-      return Number.isFinite(value) ? value + 0 : null
-    case 'bigint':
-      return textOf(String(value), walk)
-    case 'boolean':
-      return value
-    case 'object':
-      return value === null ? null : safely(() => objectImage(value, walk))
-    default:
-      return undefined
-  }
-}
-
-function textOf(text: string, walk: Walk): string {
-  const kept = storableText(startOf(text, Math.max(0, walk.left)))
-  walk.left -= text.length
-  return kept
-}
-
-function objectImage(value: object, walk: Walk): unknown {
-  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
-  if (types.isBoxedPrimitive(value)) return imageOf(value.valueOf(), walk)
-  if (walk.ancestors.has(value)) return '[Circular]'
-  if (walk.ancestors.size >= maxDepth) return '[nested too deep]'
-  walk.ancestors.add(value)
-  try {
-    const { toJSON } = value as { toJSON?: unknown }
-    if (typeof toJSON !== 'function') return contentsOf(value, walk)
-    const given: unknown = toJSON.call(value, '')
-    return typeof given === 'object' && given !== null ? contentsOf(given, walk) : imageOf(given, walk)
-  } finally {
-    walk.ancestors.delete(value)
-  }
-}
-
-function contentsOf(value: object, walk: Walk): unknown {
-  if (Array.isArray(value)) return listImage(value, walk)
-  if (types.isMap(value) || types.isSet(value)) return listImage(value, walk)
-  // Built from entries, so that `__proto__` is an own key like any other.
-  const fields: Array<[string, unknown]> = []
-  // The message of an error is not enumerable.
-  const keys = types.isNativeError(value) ? ['name', 'message', ...Object.keys(value)] : Object.keys(value)
-  for (const key of keys) {
-    if (walk.left < 0) break
-    const name = textOf(key, walk)
-    const inner = safely(() => imageOf((value as Record<string, unknown>)[key], walk))
-    if (inner !== undefined) fields.push([name, inner])
-  }
-  return Object.fromEntries(fields)
-}
-
-function listImage(items: Iterable<unknown>, walk: Walk): unknown[] {
-  const images: unknown[] = []
-  for (const item of items) {
-    if (walk.left < 0) break
-    images.push(imageOf(item, walk) ?? null)
-  }
-  return images
-}
-
-function safely(read: () => unknown): unknown {
-  try {
-    return read()
-  } catch {
-    return '[unreadable]'
-  }
 }

@@ -407,9 +407,12 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
    * Removes families (a root and its descendants) that have been settled since before a time, in epoch milliseconds, and on which no
    * open task depends. Their events are removed too: an older cursor throws `CURSOR_TOO_OLD`. A family leaves in short transactions, so
    * reads may show a part of it. Until all of it is gone its tasks cannot be changed (`PURGED`), and its keys are free. If the process
-   * ends before, the next engine that works removes the rest.
+   * ends before, the next purge, or the next engine that works, removes the rest; a purge that did has `finishedEarlier`. Its tasks were
+   * counted by the purge that began.
    */
-  purge(options: { before: number }): Promise<{ tasks: number; families: number; events: number }>
+  purge(options: {
+    before: number
+  }): Promise<{ tasks: number; families: number; events: number; finishedEarlier?: true }>
   /**
    * Stops admitting tasks, ends runs between their calls, and waits at most `shutdownTimeoutMs` for calls in flight. A call that takes
    * longer is interrupted as by a crash: `onInterrupt` sets what the next run does about it, and `fail` fails the task. `close` may

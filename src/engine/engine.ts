@@ -16,6 +16,7 @@ import { reclaimCalls } from '../commands/reclaim-calls.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import { createRandomIds, type Ids } from '../core/ids.ts'
+import { refuseFault } from '../core/input-gate.ts'
 import { parse } from '../core/parse.ts'
 import { redactionBy } from '../core/redact.ts'
 import { requireRuntime } from '../core/runtime.ts'
@@ -185,7 +186,11 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       options: parsed,
       redaction,
       treeLimits: drafter.treeLimits,
-      draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
+      draft: (specs, parentId) =>
+        specs.map((spec) => {
+          refuseFault(spec, 'run.spawn')
+          return drafter.draft(spec, 'run.spawn', parentId)
+        }),
       reclaim: wings.has('commands') ? reclaimCalls : async () => [],
       teams: wings.has('memory') ? teamSteps : undefined,
       memory: wings.has('memory') ? memoryWork : undefined,

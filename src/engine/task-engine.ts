@@ -4,7 +4,7 @@
 
 import { followEvents } from '../actors/event-stream.ts'
 import type { Lifecycle } from '../actors/lifecycle.ts'
-import { purgeFamilies } from '../actors/purge-families.ts'
+import { type PurgeSum, purgeFamilies } from '../actors/purge-families.ts'
 import { awaitSettlement } from '../actors/settlement.ts'
 import { streamTask } from '../actors/task-stream.ts'
 import { createHandler, type Handled, type HandleOptions } from '../agents/routing/handle.ts'
@@ -12,6 +12,7 @@ import type { HandlerEngine } from '../agents/routing/handler-engine.ts'
 import type { Bus } from '../bus/bus.ts'
 import { type Caller, libraryCaller } from '../bus/caller.ts'
 import { ErrandError, TaskCanceledError, TaskFailedError } from '../core/errors.ts'
+import { accept, refuseFault } from '../core/input-gate.ts'
 import { checkText, resultImage } from '../core/json.ts'
 import { parse, requireFunction, requireText } from '../core/parse.ts'
 import { restoredCause } from '../core/restored-error.ts'
@@ -128,7 +129,7 @@ export class TaskEngine extends DerivedMethods {
 
   async work(options?: WorkOptions): Promise<void> {
     refuseModels(this.#caller, 'work')
-    const { only } = parse(workOptionsSchema, options ?? {}, 'work')
+    const { only } = accept(workOptionsSchema, options ?? {}, 'work')
     await this.#life.work(only)
   }
 
@@ -145,7 +146,9 @@ export class TaskEngine extends DerivedMethods {
 
   async create(given: unknown): Promise<unknown> {
     this.#life.requireOpen()
-    const tasks = await createTasks(this.#host, this.#caller, Array.isArray(given) ? given : [given])
+    const specs: unknown[] = Array.isArray(given) ? given : [given]
+    for (const spec of specs) refuseFault(spec, 'create')
+    const tasks = await createTasks(this.#host, this.#caller, specs)
     return Array.isArray(given) ? tasks : tasks[0]
   }
 
@@ -168,7 +171,7 @@ export class TaskEngine extends DerivedMethods {
   }
 
   async list(options: ListOptions = {}): Promise<{ tasks: Task[]; total: number; next: string | null }> {
-    const { limit, after, status, ...rest } = parse(listOptionsSchema, options, 'list')
+    const { limit, after, status, ...rest } = accept(listOptionsSchema, options, 'list')
     const filter = {
       ...(status === undefined ? {} : filterByStatus(status)),
       ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as object),
@@ -214,21 +217,21 @@ export class TaskEngine extends DerivedMethods {
   // ── verbs ──
 
   async update(ref: TaskRef, patch: TaskPatch): Promise<Task> {
-    const parsed = parse(updateSchema, patch, 'update')
+    const parsed = accept(updateSchema, patch, 'update')
     const stepOf = (id: string, context: ChangeContext) => updateStep(id, parsed, this.#stepContext(), context)
     return this.#apply(ref, stepOf, claimTokenOf(ref), parsed.blockedBy)
   }
 
   delete(ref: TaskRef, options: unknown = {}): Promise<boolean> {
     this.#life.requireOpen()
-    const { children } = parse(deleteOptionsSchema, options, 'delete')
+    const { children } = accept(deleteOptionsSchema, options, 'delete')
     const subject = subjectOf(ref)
     const deletion = deleteTask(subject.taskId, children, this.#stepContext())
     return applyTo(this.#context(), subject, guardDeletion(deletion, subject.taskId, this.#caller))
   }
 
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
-    const claimant = claimTokenOf(ref, parse(claimTokenOptionsSchema, options, 'complete'))
+    const claimant = claimTokenOf(ref, accept(claimTokenOptionsSchema, options, 'complete'))
     const image = resultImage(result, 'the result', (loss) =>
       this.#life.report(loss, { taskId: idOf(ref), doing: 'complete' }),
     )
@@ -249,7 +252,7 @@ export class TaskEngine extends DerivedMethods {
   async plan(source: string | object, options: PlanOptions = {}): Promise<PlanRun> {
     refuseModels(this.#caller, 'plan')
     this.#life.requireOpen()
-    const request = parse(planOptionsSchema, options, 'plan') as PlanOptions
+    const request = accept(planOptionsSchema, options, 'plan') as PlanOptions
     const { ledger, feed, clock } = this.#life
     const { context } = this.#host.drafter
     // Loaded when first used: with the parser of YAML.
@@ -267,14 +270,14 @@ export class TaskEngine extends DerivedMethods {
   // ── work from outside ──
 
   async claim(ref: TaskRef | null, options: ClaimOptions): Promise<Task | null> {
-    const parsed = parse(claimOptionsSchema, options, 'claim')
+    const parsed = accept(claimOptionsSchema, options, 'claim')
     const taskId = ref === null ? null : idOf(ref)
     const task = await claimTask(this.#context(), { ...parsed, taskId }, this.#life.stepContext())
     return task === null ? null : asOwner(task)
   }
 
   async graph(options: unknown = {}): Promise<TaskGraph> {
-    return readGraph(this.#context(), parse(graphOptionsSchema, options, 'graph').parentId)
+    return readGraph(this.#context(), accept(graphOptionsSchema, options, 'graph').parentId)
   }
 
   // ── limits and retention ──
@@ -287,7 +290,7 @@ export class TaskEngine extends DerivedMethods {
   async setLimits(given: LimitsPatch): Promise<Limits> {
     refuseModels(this.#caller, 'setLimits')
     this.#life.requireOpen()
-    const { maxConcurrent, limits = {} } = parse(limitsSchema, given, 'setLimits')
+    const { maxConcurrent, limits = {} } = accept(limitsSchema, given, 'setLimits')
     requireExecutors(Object.keys(limits), [...this.#host.drafter.context.executors.keys()], 'setLimits')
     this.#life.supervisor.setLimits(maxConcurrent, limits)
     return this.limits()
@@ -295,14 +298,14 @@ export class TaskEngine extends DerivedMethods {
 
   async setSharedLimits(given: SharedLimitsPatch): Promise<Limits> {
     refuseModels(this.#caller, 'setSharedLimits')
-    await this.#host.step(setSharedLimits(parse(sharedLimitsSchema, given, 'setSharedLimits')))
+    await this.#host.step(setSharedLimits(accept(sharedLimitsSchema, given, 'setSharedLimits')))
     this.#life.supervisor.wake()
     return this.limits()
   }
 
-  async purge(options: unknown): Promise<{ tasks: number; families: number; events: number }> {
+  async purge(options: unknown): Promise<PurgeSum> {
     refuseModels(this.#caller, 'purge')
-    const { before } = parse(purgeOptionsSchema, options, 'purge')
+    const { before } = accept(purgeOptionsSchema, options, 'purge')
     const { clock } = this.#host
     const sum = await purgeFamilies(
       {
@@ -335,7 +338,7 @@ export class TaskEngine extends DerivedMethods {
 
   async settled(ref: TaskRef, options: unknown = {}): Promise<Outcome> {
     this.#life.requireOpen()
-    const until = parse(timeoutOptionsSchema, options, 'settled')
+    const until = accept(timeoutOptionsSchema, options, 'settled')
     if (this.#caller.taskId !== undefined) await this.#read([idOf(ref)], noRows)
     return awaitSettlement(this.#life.ledger, this.#life.feed, this.#life.clock, idOf(ref), until, () =>
       this.#life.whyStopped(),
@@ -344,7 +347,7 @@ export class TaskEngine extends DerivedMethods {
 
   stream(ref: TaskRef, options: unknown = {}): AsyncGenerator<unknown, void, void> {
     this.#life.requireOpen()
-    const { after, signal } = parse(streamOptionsSchema, options, 'stream')
+    const { after, signal } = accept(streamOptionsSchema, options, 'stream')
     const id = idOf(ref)
     return this.#following(
       [id],
@@ -354,7 +357,7 @@ export class TaskEngine extends DerivedMethods {
 
   events(options: unknown = {}): AsyncGenerator<TaskEvent, void, void> {
     this.#life.requireOpen()
-    const following = parse(eventsOptionsSchema, options, 'events')
+    const following = accept(eventsOptionsSchema, options, 'events')
     return this.#following(
       [following.taskId ?? 'the events of all tasks'],
       followEvents(this.#life.ledger, this.#life.feed, following),
@@ -365,7 +368,7 @@ export class TaskEngine extends DerivedMethods {
     refuseModels(this.#caller, 'subscribe')
     this.#life.requireOpen()
     return this.#life.subscriptions.subscribe(
-      parse(eventTypeSchema, type, 'subscribe'),
+      accept(eventTypeSchema, type, 'subscribe'),
       requireFunction(handler, 'the handler of subscribe'),
     )
   }
@@ -373,7 +376,7 @@ export class TaskEngine extends DerivedMethods {
   inspect(observer: unknown, options: unknown = {}): () => void {
     refuseModels(this.#caller, 'inspect')
     this.#life.requireOpen()
-    const { tasks } = parse(inspectOptionsSchema, options, 'inspect')
+    const { tasks } = accept(inspectOptionsSchema, options, 'inspect')
     return this.#life.inspection.attach(parse(inspectionObserverSchema, observer, 'the observer of inspect'), tasks)
   }
 
@@ -475,7 +478,7 @@ function subjectOf(ref: TaskRef): Subject {
 /** The `expectedVersion` of a reference. The `version` of a task that is passed is not a condition. */
 function versionIn(ref: TaskRef): number | undefined {
   if (typeof ref === 'string' || ref.expectedVersion === undefined) return undefined
-  return parse(versionSchema, ref.expectedVersion, 'expectedVersion')
+  return accept(versionSchema, ref.expectedVersion, 'expectedVersion')
 }
 
 function* noRows(): Op<void> {}
@@ -498,7 +501,7 @@ function fieldsIn({ method, args, takesTasks, argFields, optionFields }: Changin
   const optional = given[args.length] === undefined ? {} : given[args.length]
   return {
     ...parse(argFields, Object.fromEntries(named), method),
-    ...(options === undefined ? {} : parse(options, optional, method)),
+    ...(options === undefined ? {} : accept(options, optional, method)),
   }
 }
 

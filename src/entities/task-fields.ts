@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { durationSchema, millisecondsSchema } from '../core/duration-schema.ts'
 import { once } from '../core/once.ts'
-import { anyObject } from '../core/parse.ts'
+import { anyObject, longText } from '../core/parse.ts'
 import { abilityListSchema } from './ability-pattern.ts'
 import { maxTaskIdLength } from './task-id.ts'
 import { maxObjectives } from './team.ts'
@@ -108,7 +108,7 @@ export const wordSchema = z
 export const timeSchema = millisecondsSchema()
 const objective = z.string().trim().min(1).max(10_000)
 
-const text = z.string().trim().min(1)
+const text = longText().trim().min(1)
 const textOrNull = { shows: () => z.string().nullable(), first: () => null }
 const numberOrNull = { shows: () => z.number().nullable(), first: () => null }
 
@@ -127,7 +127,7 @@ export const taskFields = {
     definesWork: true,
     stored: textOrNull,
   }),
-  description: field(() => z.string(), {
+  description: field(longText, {
     meaning: 'What a worker needs to know about the task.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     default: '',

@@ -54,9 +54,10 @@ export function isOwner(task: Claimed, token: ClaimToken | undefined): boolean {
 }
 
 function notOwner(task: Claimed, token: ClaimToken | undefined): ErrandError {
+  const by = task.status === 'submitted' ? 'for' : 'by'
   return new ErrandError(
     'NOT_OWNER',
-    `${task.id} is ${task.status === 'submitted' ? 'meant for' : 'worked on by'} ${task.owner}, ${token === undefined ? 'and this write has no owner' : `not by ${token.owner}`}. Where the call takes an owner, pass { owner }, or the task as \`claim\` returned it; \`cancel\` and \`pause\` need no owner.`,
+    `${task.id} is ${by === 'for' ? 'meant' : 'worked on'} ${by} ${task.owner}, ${token === undefined ? 'and this write has no owner' : `not ${by} ${token.owner}`}. Where the call takes an owner, pass { owner }, or the task as \`claim\` returned it; \`cancel\` and \`pause\` need no owner.`,
     { taskId: task.id, owner: task.owner, ...(token === undefined ? {} : { by: token.owner }) },
   )
 }

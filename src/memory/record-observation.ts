@@ -4,7 +4,6 @@ import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import { idUnder } from '../core/ids.ts'
-import { checkText } from '../core/json.ts'
 import { once } from '../core/once.ts'
 import { categoryNamed, firstConfidence, summaryCategory, toHundredths } from '../entities/confidence.ts'
 import { inferCategory } from '../entities/fact-category.ts'
@@ -74,8 +73,6 @@ export function* observe(
   d: Writer,
   { id = d.nextId('obs'), ...given }: NewObservation,
 ): Op<{ observationId: string; isNew: boolean }> {
-  checkText(given.content, 'the content')
-  if (given.outcome !== null) checkText(given.outcome, 'the outcome')
   const branch = yield* requireOpenBranch(tx, given.branch)
   const isNew = yield* tx.observation.insert({
     ...given,
@@ -118,9 +115,8 @@ export async function remember(
   caller: Caller,
   given: WithIdentity<z.output<ReturnType<typeof rememberSchema>>>,
 ): Promise<{ factId: string }> {
-  const { sessionId = null, taskId = null, agentId = null, confidence, identity } = given
+  const { text, sessionId = null, taskId = null, agentId = null, confidence, identity } = given
   const own = identity === undefined ? undefined : idUnder('fact', identity)
-  const text = checkText(given.text, 'the text')
   const category = categoryNamed(given.category ?? inferCategory('insight', text, host.memory.categoryRules))
   if (category === summaryCategory) {
     throw new ErrandError(

@@ -141,6 +141,9 @@ describe('invoke', () => {
     }
     const long = await refusalOf(bus.invoke('a:b')(JSON.stringify('x'.repeat(maxJsonLength))), 'INVALID_INPUT')
     expect(long.message).toContain('characters of JSON')
+    // A text that the schema may mend hides nothing that comes after it.
+    const after = `{"text":"a\\u0000b","more":${nested(maxJsonDepth)}}`
+    expect((await refusalOf(bus.invoke('a:b')(after), 'INVALID_INPUT')).message).toContain('deeper than')
     const endless: unknown[] = []
     endless.push(endless)
     await refusalOf(bus.call('a:b', endless), 'INVALID_INPUT')

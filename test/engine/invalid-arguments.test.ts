@@ -1,7 +1,7 @@
 // Invalid arguments of the engine: each refusal is typed, shows what was passed, and comes before anything is written.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { maxTaskDepth } from '../../src/core/parse.ts'
+import { maxTaskDepth } from '../../src/core/input-gate.ts'
 import { defineExecutor } from '../../src/entities/executor.ts'
 import { openEngine, refusalOf } from './world.ts'
 
@@ -15,17 +15,19 @@ function nested(levels: number): Record<string, unknown> {
 }
 
 describe('a tree passed to create', () => {
-  it('create accepts a tree of 128 levels, and refuses a deeper one before it reads it', async () => {
+  it('create accepts a tree of 128 levels, and refuses a deeper one before it reads it, as a method and on the bus', async () => {
     const engine = await openEngine()
     await engine.create(nested(maxTaskDepth) as never)
     for (const levels of [maxTaskDepth + 1, 500, 100_000]) {
-      const refusal = await refusalOf(engine.create(nested(levels) as never), 'INVALID_INPUT')
-      expect(refusal.message).toContain('deeper than 128 levels')
+      for (const refused of [engine.create(nested(levels) as never), engine.bus.call('task:create', nested(levels))]) {
+        expect((await refusalOf(refused, 'INVALID_INPUT')).message).toContain('deeper than 128 levels')
+      }
     }
     const round: Record<string, unknown> = { name: 'round' }
     round['tasks'] = { a: round, b: round }
     await refusalOf(engine.create(round as never), 'INVALID_INPUT')
-    expect((await engine.list()).total).toBe(maxTaskDepth)
+    await engine.bus.call('task:create', nested(maxTaskDepth))
+    expect((await engine.list()).total).toBe(2 * maxTaskDepth)
   })
 
   it('create accepts a chain of 10,000 siblings, each after the next', async () => {

@@ -2,7 +2,6 @@
 // step, so that a crash leaves either all of it or nothing to be done.
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
-import { checkText } from '../../core/json.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../../entities/team.ts'
 import { everyRow } from '../../ledger/all-rows.ts'
@@ -43,7 +42,6 @@ export async function completeAgent(
   caller: Caller,
   { taskId, agentId, summary, trigger = 'agent:complete' }: CompleteAgentRequest,
 ): Promise<AgentCompleted> {
-  if (summary !== undefined) checkText(summary, 'the summary')
   return deliberate(onBehalfOf(host, caller), 'complete agent', function* (tx, d): Op<AgentCompleted> {
     const task = yield* loadOwn(tx, caller, taskId)
     const team = yield* tx.team.get(taskId)

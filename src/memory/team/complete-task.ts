@@ -2,7 +2,7 @@
 // One step, so that a crash leaves either all of it or nothing to be done.
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
-import { canonicalJson, checkText, resultImage } from '../../core/json.ts'
+import { canonicalJson, resultImage } from '../../core/json.ts'
 import type { DecisionRecord, FactRecord } from '../../entities/memory.ts'
 import type { TaskRecord, TaskStatus } from '../../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../../entities/team.ts'
@@ -70,7 +70,6 @@ export async function completeTask(
   request: CompleteTaskRequest,
 ): Promise<TaskCompleted> {
   refuseOwn(caller, request.taskId)
-  if (request.summary !== undefined) checkText(request.summary, 'the summary')
   const reportLoss = (loss: ErrandError) => host.report(loss, { taskId: request.taskId, doing: 'complete' })
   const image = request.result === undefined ? undefined : resultImage(request.result, 'the result', reportLoss)
   const result = host.redaction.value(image, 'task', 'result')

@@ -1,6 +1,5 @@
 // Adds an agent to a team's task: begins a stint on a branch of its own and activates the objectives that the agent takes.
 import { type Caller, mayKnowOf } from '../../bus/caller.ts'
-import { checkText } from '../../core/json.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
 import { requestedBy, requireTask, type StepContext } from '../../operations/steps/step-context.ts'
 import type { MemoryHost } from '../memory-host.ts'
@@ -32,8 +31,6 @@ export interface Joined {
  */
 export async function joinTeam(host: MemoryHost, caller: Caller, request: JoinRequest): Promise<Joined> {
   const ctx = requestedBy(await host.stepContext(), caller)
-  checkText(request.agentId, 'the agent’s name')
-  if (request.role !== undefined) checkText(request.role, 'the role')
   return host.step({ name: 'join team', decide: (tx) => join(tx, caller, request, ctx) })
 }
 

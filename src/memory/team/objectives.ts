@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
-import { checkText } from '../../core/json.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import { maxObjectives, type ObjectiveRecord, type ObjectiveStatus, objectiveStatuses } from '../../entities/team.ts'
@@ -45,8 +44,6 @@ export async function updateObjective(
   request: { taskId: string; objectiveId: number } & ObjectiveChange,
 ): Promise<Objective[]> {
   const ctx = requestedBy(await host.stepContext(), caller)
-  if (request.agentId) checkText(request.agentId, 'the agent’s name')
-  if (request.notes) checkText(request.notes, 'the notes')
   return host.step({
     name: 'update objective',
     *decide(tx): Op<Objective[]> {
@@ -65,8 +62,8 @@ export async function appendObjectives(
   caller: Caller,
   request: { taskId: string; descriptions: readonly string[] },
 ): Promise<Objective[]> {
+  const { descriptions } = request
   const ctx = requestedBy(await host.stepContext(), caller)
-  const descriptions = request.descriptions.map((each) => checkText(each, 'an objective'))
   return host.step({
     name: 'add objectives',
     *decide(tx): Op<Objective[]> {

@@ -87,7 +87,7 @@ export function teamSpecOf(spec: ChildSpec): TeamSpec | 'later' | null {
   if (spec.team !== true && given.every((each) => each === undefined)) return spec.team === 'later' ? 'later' : null
   return {
     type: type ?? null,
-    objectives: (objectives ?? []).map((objective) => checkText(objective, 'an objective')),
+    objectives: objectives ?? [],
     parentBranch: parentBranch ?? null,
     durableThreshold: durableThreshold === undefined ? null : toHundredths(durableThreshold),
     durableCategories: durableCategories?.map(categoryNamed) ?? null,

@@ -2,7 +2,7 @@
 // invalid input is refused before a transaction begins.
 import { ErrandError, nearestName } from '../../core/errors.ts'
 import type { Ids } from '../../core/ids.ts'
-import { checkText, faithfulImage } from '../../core/json.ts'
+import { faithfulImage } from '../../core/json.ts'
 import { parse } from '../../core/parse.ts'
 import { objectToStore, type Redaction } from '../../core/redact.ts'
 import { startOf } from '../../core/storable-text.ts'
@@ -63,7 +63,7 @@ interface Position {
 export interface Drafter {
   readonly context: DraftContext
   readonly treeLimits: TreeLimits
-  /** @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE; `what` names the operation. */
+  /** `given` has passed the gate. @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE; `what` names the operation. */
   draft(given: unknown, what: string, parentId?: string): TaskDraft[]
 }
 
@@ -159,10 +159,10 @@ function draftTree(
   const root: TaskDraft = {
     ...storedFrom(spec as Partial<StoredFields>),
     id: context.nextId('task'),
-    key: spec.key === undefined ? null : checkText(spec.key, 'the key'),
-    name: checkText(name, 'the name'),
-    goal: spec.goal === undefined ? null : checkText(spec.goal, 'the goal'),
-    description: checkText(spec.description ?? '', 'the description'),
+    key: spec.key ?? null,
+    name,
+    goal: spec.goal ?? null,
+    description: spec.description ?? '',
     executor,
     input: checkedInput(executor, spec.input, name, context),
     parentId: position.parentId,
@@ -192,7 +192,7 @@ function policyOf(spec: ChildSpec, executor: string | null, context: DraftContex
     ...policyFrom(spec, context.defaultPolicy),
     // The agent's own list is stored with the task too, because it restricts the tasks created below it.
     ...(lists.length === 0 ? {} : { abilities: lists.map((list) => [...list]) }),
-    ...(spec.systemPrompt === undefined ? {} : { systemPrompt: checkText(spec.systemPrompt, 'the system prompt') }),
+    ...(spec.systemPrompt === undefined ? {} : { systemPrompt: spec.systemPrompt }),
   }
 }
 

@@ -12,7 +12,7 @@ import { storedKey } from './keys.ts'
 
 /**
  * Creates all of them in one transaction. Tasks of a caller with a task are created below that task, and agents with the same restrictions
- * work on them.
+ * work on them. The specs have passed the gate.
  * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE, KEY_CONFLICT, LIMIT_EXCEEDED; FORBIDDEN, also for
  *   an executor that runs commands if the caller may not run commands, and for a model that is not offered if the caller may name no other.
  */

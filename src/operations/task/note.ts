@@ -1,6 +1,5 @@
 // task:note: adds a note to the conversation of a task, for people and programs.
 import { z } from 'zod'
-import { checkText } from '../../core/json.ts'
 import { spokenText } from '../../core/parse.ts'
 import { defineOperation } from '../define-operation.ts'
 import { saveMessage } from '../steps/save-message.ts'
@@ -19,8 +18,7 @@ export const taskNote = defineOperation({
   async handle({ taskId, text }, { caller }, host) {
     const ctx = requestedBy(await host.stepContext(), caller)
     const id = host.nextId('msg')
-    const content = checkText(text, 'the note')
-    const message = { id, taskId, role: 'assistant', content, timestamp: ctx.at } as const
+    const message = { id, taskId, role: 'assistant', content: text, timestamp: ctx.at } as const
     await host.step(saveMessage({ ...ctx, caller, message }))
     return { messageId: id }
   },

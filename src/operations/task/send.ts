@@ -1,6 +1,6 @@
 // task:send: sends a message of the user to a task, which reads it and continues.
 import { z } from 'zod'
-import { requireText, spokenText } from '../../core/parse.ts'
+import { spokenText } from '../../core/parse.ts'
 import { send } from '../steps/send.ts'
 import { taskChange } from './define-change.ts'
 
@@ -38,7 +38,7 @@ export const taskSend = taskChange({
       ...ctx,
       taskId,
       messageId: host.nextId('msg'),
-      content: requireText(message, 'the message'),
+      content: message,
       delivery,
       retry,
       caller,

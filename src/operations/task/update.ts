@@ -1,7 +1,7 @@
 // task:update: changes the fields that a task was created with.
 import type { z } from 'zod'
 import { type Caller, mayRunCommands } from '../../bus/caller.ts'
-import { checkText, faithfulImage } from '../../core/json.ts'
+import { faithfulImage } from '../../core/json.ts'
 import type { updateSchema } from '../../entities/options.ts'
 import { updateFields, workFields } from '../../entities/task-fields.ts'
 import { type Step, step } from '../../ledger/ledger.ts'
@@ -84,12 +84,9 @@ function withRightToRun(change: Step, taskId: string, patch: Patch, { caller, ho
   })
 }
 
-/** The patch in the form that the ledger stores: texts valid in every database, and values as JSON. */
+/** The patch in the form that the ledger stores: values as JSON. */
 function storable(patch: Patch, taskId: string): Patch {
   const kept: Patch = { ...patch }
-  for (const field of ['name', 'goal', 'description'] as const) {
-    if (typeof patch[field] === 'string') kept[field] = checkText(patch[field], `the ${field}`)
-  }
   if (patch.metadata !== undefined) {
     kept.metadata = faithfulImage(patch.metadata, 'the metadata', 'metadata') as Record<string, unknown>
   }

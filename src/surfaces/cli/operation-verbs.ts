@@ -1,13 +1,7 @@
 // The verbs of the command line that derive from operations.
+import { changeAs } from '../terminal/as-person.ts'
 import { cliCaller } from '../terminal/caller.ts'
-import {
-  applyTo,
-  inputIn,
-  parsedOptions,
-  usageOf,
-  type VerbOperation,
-  verbOperations,
-} from '../terminal/operation-verb.ts'
+import { inputIn, parsedOptions, usageOf, type VerbOperation, verbOperations } from '../terminal/operation-verb.ts'
 import { forEachTask } from './each-task.ts'
 import { defineVerb, type Verb, type VerbTable } from './verb.ts'
 
@@ -31,7 +25,9 @@ function verbOf(operation: VerbOperation): Verb {
     positionals: { min: 1 },
     async run(io, args) {
       const input = inputIn(verb, args.values)
-      return await forEachTask(io, args, (engine, task) => applyTo(engine, cliCaller.caller, operation, task, input))
+      return await forEachTask(io, args, (engine, task) =>
+        changeAs(engine, cliCaller.caller, operation.id, task, input, verb.said),
+      )
     },
   })
 }

@@ -1,11 +1,12 @@
-// Redacts an inspection message before it leaves the process. Produces a plain copy with values under secret names, and secrets within
-// texts, replaced. Depth, number of values and size are limited.
+// Redacts an inspection message before it leaves the process: the values under names of secrets, and secrets within texts, are replaced in a
+// plain copy of limited depth and size.
 
 import { z } from 'zod'
+import { boundedImage } from '../../core/bounded-image.ts'
 import { isPromise } from '../../core/guarded.ts'
-import { jsonIn, type RedactFunction } from '../../core/redact.ts'
+import { type Changes, changedBy, jsonIn, type RedactFunction } from '../../core/redact.ts'
 import { startOf } from '../../core/storable-text.ts'
-import type { WireMessage } from './wire.ts'
+import { maxProducedBytes, type WireMessage } from './wire.ts'
 
 export const redactSchema = z.union(
   [
@@ -27,47 +28,87 @@ const mayHoldSecret = /[:=]|bearer/i
 const redacted = '[redacted]'
 /** Maximum depth of a message; deeper values are cut. */
 const maxDepth = 12
-/** Maximum number of values in a message. */
-const maxValues = 5_000
-/** Maximum length of a text, in characters. */
-const maxTextLength = 8_192
-/** Maximum length of a text that is parsed as JSON, in characters. */
-const maxJsonLength = 1024 * 1024
 /** Maximum size of a message, in bytes. */
 export const maxMessageBytes = 64 * 1024
+/** Of what is read of a field, in characters of JSON: more than is sent, because long texts are shortened after they are searched for secrets. */
+const maxReadLength = 2 * maxMessageBytes
+/** Maximum length of a text, in characters. */
+const maxTextLength = 8_192
 
 /** Returns the redacted message and its text. */
 export type Redactor = (message: WireMessage) => { message: WireMessage; text: string }
 
 /** Creates the redaction of messages: JSON of at most 64 KiB. `redact` is applied in addition to the default names of secrets. */
 export function createRedactor(redact?: Redact): Redactor {
-  const judge: Judge = { isSecret: secretKeys(redact), inText: secretTexts(redact), change: changes(redact) }
-  const definitions = new Map<string, string>()
-  const definitionOf = (text: string): string => {
-    const known = definitions.get(text)
-    if (known !== undefined) return known
-    const clean = redactDefinition(text, judge)
-    // Bounded: a program has a handful of charts, but may also generate them.
-    if (definitions.size >= 100) definitions.clear()
-    definitions.set(text, clean)
-    return clean
-  }
+  const changes = changesBy(redact)
   return (message) => {
-    const { definition, ...rest } = message as WireMessage & { definition?: string | undefined }
-    const image = imageOf(rest, judge) as unknown as WireMessage
-    const whole = definition === undefined ? image : { ...image, definition: definitionOf(definition) }
+    const images = Object.entries(message)
+      .filter(([field]) => payloadFields.has(field))
+      .map(([field, value]) => [field, boundedImage(value, maxReadLength, maxDepth)] as const)
+    const read = {
+      ...message,
+      ...Object.fromEntries(images.map(([field, { image }]) => [field, image])),
+    } as WireMessage
+    // What is not sent is not redacted either.
+    const isCut = images.some(([, image]) => image.isCut)
+    const whole = redactedFields(isCut ? cutTo(read, `more than ${maxReadLength} characters`) : read, changes)
     const text = JSON.stringify(whole)
     const bytes = Buffer.byteLength(text)
     if (bytes <= maxMessageBytes) return { message: whole, text }
-    const cut = cutTo(whole, bytes)
+    const cut = cutTo(whole, `${bytes} bytes`)
     return { message: cut, text: JSON.stringify(cut) }
   }
 }
 
-interface Judge {
-  isSecret(key: string): boolean
-  inText(text: string): string
-  change: RedactFunction
+function redactedFields(message: WireMessage, changes: Changes): WireMessage {
+  const fields = Object.entries(message).map(([field, value]): [string, unknown] => {
+    if (field === 'definition') return [field, redactedDefinition(value as string | undefined, changes)]
+    return [field, payloadFields.has(field) ? changedBy(changes, value, [field]) : value]
+  })
+  return Object.fromEntries(fields) as WireMessage
+}
+
+/** The fields with the payload of a message, besides `definition`; the others identify sender and receiver. */
+const payloadFields: ReadonlySet<string> = new Set(['name', 'event', 'snapshot'])
+
+/** A chart is JSON text, which must stay whole. */
+function redactedDefinition(text: string | undefined, changes: Changes): string | undefined {
+  if (text === undefined) return undefined
+  const chart = jsonIn(text, maxProducedBytes)
+  return JSON.stringify(chart === undefined ? { id: '[unreadable]' } : changedBy(changes, chart, ['definition']))
+}
+
+function changesBy(redact: Redact | undefined): Changes {
+  const isSecret = secretKeys(redact)
+  const inText = secretTexts(redact)
+  const ofUser = typeof redact === 'function' ? redact : undefined
+  return {
+    change(value, path) {
+      if (path.length > 1 && isSecret(path.at(-1) as string) && !holdsStates(path.slice(0, -1))) return redacted
+      return ofUser === undefined ? value : changedByUser(ofUser, value, path)
+    },
+    text: (text, isJson) => (isJson ? shortened(text) : inText(shortened(text))),
+    key: (key) => inText(shortened(key)),
+  }
+}
+
+/** A value for which the function throws, or returns a promise, is replaced. */
+function changedByUser(ofUser: RedactFunction, value: unknown, path: readonly string[]): unknown {
+  try {
+    const given = ofUser(value, path)
+    if (given === value) return value
+    if (!isPromise(given)) return boundedImage(given, maxReadLength, maxDepth).image
+    Promise.resolve(given).catch(() => {})
+  } catch {
+    // The value itself must not be sent.
+  }
+  return redacted
+}
+
+/** True for objects whose keys are names of states and events: a state may be named after a token that it waits for. */
+function holdsStates(path: readonly string[]): boolean {
+  const last = path.at(-1)
+  return path[0] === 'definition' ? last === 'states' || last === 'on' : path[0] === 'snapshot' && path[1] === 'value'
 }
 
 function secretKeys(redact: Redact | undefined): (key: string) => boolean {
@@ -100,113 +141,13 @@ function secretTexts(redact: Redact | undefined): (text: string) => string {
       : text
 }
 
-/** A value for which the function throws, or returns a promise, is replaced. */
-function changes(redact: Redact | undefined): RedactFunction {
-  if (typeof redact !== 'function') return (value) => value
-  return (value, path) => {
-    try {
-      const given = redact(value, path)
-      if (!isPromise(given)) return given
-      Promise.resolve(given).catch(() => {})
-    } catch {
-      // The value itself must not be sent.
-    }
-    return redacted
-  }
-}
-
-function redactDefinition(text: string, judge: Judge): string {
-  try {
-    return JSON.stringify(imageOf({ definition: JSON.parse(text) as unknown }, judge)['definition'] ?? null)
-  } catch {
-    return JSON.stringify({ id: '[unreadable]' })
-  }
-}
-
-/** The fields with the payload of a message; the others identify sender and receiver. */
-const payloadFields: ReadonlySet<string> = new Set(['name', 'event', 'snapshot', 'definition'])
-
-function imageOf(message: object, judge: Judge): Record<string, unknown> {
-  let values = 0
-  const visit = (given: unknown, path: readonly string[], above: readonly object[]): unknown => {
-    if (++values > maxValues) return '[cut]'
-    return image(judge.change(plainOf(given), path), path, above)
-  }
-  const image = (value: unknown, path: readonly string[], above: readonly object[]): unknown => {
-    if (typeof value === 'string') {
-      const parsed = jsonIn(value, maxJsonLength)
-      return parsed === undefined
-        ? judge.inText(shortened(value))
-        : shortened(JSON.stringify(image(parsed, path, above)))
-    }
-    if (typeof value !== 'object' || value === null) return scalar(value)
-    if (above.includes(value)) return '[circular]'
-    if (path.length >= maxDepth) return '[deeper]'
-    const inside = [...above, value]
-    if (Array.isArray(value)) {
-      return value.slice(0, maxValues).map((each, index) => visit(each, [...path, String(index)], inside))
-    }
-    return visitFields(value, judge, (key, field) =>
-      judge.isSecret(key) && !holdsStates(path) ? redacted : visit(field, [...path, key], inside),
-    )
-  }
-  return visitFields(message, judge, (key, field) => (payloadFields.has(key) ? visit(field, [key], []) : field))
-}
-
-/** True for objects whose keys are names of states and events: a state may be named after a token that it waits for. */
-function holdsStates(path: readonly string[]): boolean {
-  const last = path.at(-1)
-  return path[0] === 'definition' ? last === 'states' || last === 'on' : path[0] === 'snapshot' && path[1] === 'value'
-}
-
-function visitFields(
-  value: object,
-  judge: Judge,
-  visit: (key: string, field: unknown) => unknown,
-): Record<string, unknown> {
-  const fields: Array<[string, unknown]> = []
-  for (const key of Object.keys(value).slice(0, maxValues)) {
-    const field = fieldOf(value, key)
-    if (field === undefined || typeof field === 'symbol') continue
-    const image = visit(key, field)
-    if (image !== undefined) fields.push([judge.inText(shortened(key)), image])
-  }
-  return Object.fromEntries(fields)
-}
-
-function fieldOf(value: object, key: string): unknown {
-  try {
-    return (value as Record<string, unknown>)[key]
-  } catch {
-    return '[unreadable]'
-  }
-}
-
-/** The value as JSON would have it, plus the messages of errors, which JSON omits. */
-function plainOf(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  try {
-    if (value instanceof Error) return Object.assign({}, value, { name: value.name, message: value.message })
-    const { toJSON } = value as { toJSON?: unknown }
-    return typeof toJSON === 'function' ? (toJSON.call(value) as unknown) : value
-  } catch {
-    return '[unreadable]'
-  }
-}
-
-function scalar(value: unknown): unknown {
-  if (typeof value === 'bigint') return `${value}`
-  if (typeof value === 'function') return { type: value.name }
-  return value
-}
-
 function shortened(text: string): string {
   return text.length <= maxTextLength ? text : `${startOf(text, maxTextLength)}… [cut: ${text.length} characters]`
 }
 
 /** A message that is too large, without its payload. */
-function cutTo(message: WireMessage, bytes: number): WireMessage {
-  const cut = `[cut: ${bytes} bytes]`
+function cutTo(message: WireMessage, size: string): WireMessage {
+  const cut = `[cut: ${size}]`
   const {
     type: _type,
     event,

@@ -7,14 +7,7 @@ import { AnswerStream } from '../terminal/answer-stream.ts'
 import { answerTask } from '../terminal/answer-text.ts'
 import { misuse, parseOptions } from '../terminal/arguments.ts'
 import { changeAs } from '../terminal/as-person.ts'
-import {
-  applyTo,
-  inputIn,
-  parsedOptions,
-  usageOf,
-  type VerbOperation,
-  verbOperations,
-} from '../terminal/operation-verb.ts'
+import { inputIn, parsedOptions, usageOf, type VerbOperation, verbOperations } from '../terminal/operation-verb.ts'
 import { jsonOption } from '../terminal/option-values.ts'
 import { changedLine, taskLabel } from '../terminal/task-labels.ts'
 import { takeWord, wordsOf } from './read-line.ts'
@@ -44,7 +37,7 @@ function toEach(operation: VerbOperation): ReplVerb {
       for (const ref of positionals) {
         const task = await session.find(ref)
         const outcome = await session.change(task, ({ engine }) =>
-          applyTo(engine, sessionCaller, operation, task, input),
+          changeAs(engine, sessionCaller, operation.id, task, input, verb.said),
         )
         session.printer.line(typeof outcome === 'string' ? `${taskLabel(task)} ${outcome}` : changedLine(outcome))
       }
@@ -70,7 +63,7 @@ export const changeVerbs: ReplVerbs = {
     complete: refsAccepting('cancel'),
     async run(session, rest) {
       const { task, text } = await taskAndText(session, rest)
-      const reason = text || undefined
+      const reason = text.replace(/^(?:--reason|-r)[\s=]/, '').trim() || undefined
       await change(session, task, ({ engine }) => changeAs(engine, sessionCaller, 'task:cancel', task, { reason }))
     },
   },

@@ -4,14 +4,15 @@ import type { Caller } from '../../bus/caller.ts'
 import type { Engine } from '../../engine/engine-api.ts'
 import type { Task } from '../../entities/task.ts'
 
-/** Resolves to the changed task. */
-export async function changeAs(
+/** Resolves to the changed task, or to what `said` makes of the output. */
+export async function changeAs<S = never>(
   engine: Engine,
   caller: Caller,
-  abilityId: 'task:answer' | 'task:cancel' | 'task:send',
+  abilityId: string,
   task: Task,
   input: object,
-): Promise<Task> {
-  await engine.bus.call(abilityId as string, { taskId: task.id, ...input }, { caller })
-  return (await engine.get(task.id)) ?? task
+  said?: (output: never) => S,
+): Promise<Task | S> {
+  const output = await engine.bus.call(abilityId, { taskId: task.id, ...input }, { caller })
+  return said?.(output as never) ?? (await engine.get(task.id)) ?? task
 }

@@ -1,9 +1,6 @@
 // The verbs that derive from operations: `errand pause ID…` and `/pause TASK…` apply `task:pause` to each of the named tasks.
 import type { ParseArgsOptionsConfig } from 'node:util'
-import type { Caller } from '../../bus/caller.ts'
-import type { Engine } from '../../engine/engine-api.ts'
 import { operations } from '../../engine/operations.ts'
-import type { Task } from '../../entities/task.ts'
 import type { Operation, OperationVerb, VerbOption } from '../../operations/define-operation.ts'
 import { oneOf } from './arguments.ts'
 
@@ -51,18 +48,6 @@ export function inputIn({ options = {} }: OperationVerb, values: Values): Record
       return [option.field, 'words' in option ? oneOf(name, value as string, option.words) : value]
     }),
   )
-}
-
-/** Applies the operation to one task, in the name of the surface. Returns the changed task, or what became of it. */
-export async function applyTo(
-  engine: Engine,
-  caller: Caller,
-  { id, verb }: VerbOperation,
-  task: Task,
-  input: Record<string, unknown>,
-): Promise<Task | string> {
-  const output = await engine.bus.call(id, { taskId: task.id, ...input }, { caller })
-  return verb.said?.(output as never) ?? (await engine.get(task.id)) ?? task
 }
 
 /** An option that is not given, or an empty text, as of a variable of a shell that is not set. */

@@ -2,6 +2,7 @@
 import Database from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
+import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
 import { openLedger, SimulatedClock } from '../../../src/testing/index.ts'
 import { Workplace } from './workplace.ts'
 
@@ -110,6 +111,28 @@ it('errand purge deletes tasks that were settled earlier, and prints how many re
     left: 2,
   })
   expect((await place.tasks()).map((task) => task.name)).toEqual(['done', 'open'])
+})
+
+it('errand purge says that it has finished an earlier purge', async () => {
+  await using place = new Workplace()
+  {
+    const inner = await openLedger(`${place.folder}/ledger.db`)
+    const ledger = delegateLedger(inner, {
+      async step(each) {
+        if (each.name === 'remove purged rows') throw new Error('cut off')
+        return inner.step(each)
+      },
+    })
+    const clock = new SimulatedClock(0)
+    await using engine = await createEngine({ ledger, work: false, clock })
+    await engine.cancel(await engine.create({ name: 'old' }))
+    clock.advance(1)
+    await expect(engine.purge({ before: clock.now() })).rejects.toThrow('cut off')
+    await inner.close()
+  }
+  expect((await place.errand('purge', '--older-than', '1d')).out).toBe(
+    'Finished an earlier purge, and no other task was old enough; 0 tasks remain.\n',
+  )
 })
 
 it('errand purge requires --older-than', async () => {

@@ -98,7 +98,7 @@ it('X-028 errand repl takes several -e, or --file, and creates the ledger', asyn
   expect(await place.errand('repl', '-e', '/ps runing')).toMatchObject({
     err: expect.stringContaining('Did you mean "running"?'),
   })
-  place.write('lines.txt', "/cancel 1 it is enough\n(await tasks['1']).statusReason\n")
+  place.write('lines.txt', "/cancel 1 --reason it is enough\n(await tasks['1']).statusReason\n")
   expect(await place.errand('repl', '--file', 'lines.txt')).toMatchObject({
     code: 0,
     out: '#1 one canceled\nit is enough\n',

@@ -1,7 +1,6 @@
 // ldg:msg:list and ldg:msg:save: the conversation of a task. Messages are immutable.
 import { z } from 'zod'
 import { defineAbility } from '../../../bus/ability.ts'
-import { checkText } from '../../../core/json.ts'
 import { spokenText } from '../../../core/parse.ts'
 import { type MessageRecord, messageRoles } from '../../../entities/message.ts'
 import type { AbilityHost } from '../../../operations/ability-host.ts'
@@ -64,11 +63,10 @@ export function ldgMsgSave(host: AbilityHost) {
     async handle({ message }, { caller }) {
       const ctx = requestedBy(await host.stepContext(), caller)
       const id = message.id ?? host.nextId('msg')
-      const content = checkText(message.content, 'the message')
       const step = saveMessage({
         ...ctx,
         caller,
-        message: { ...message, id, content, timestamp: message.timestamp ?? ctx.at },
+        message: { ...message, id, timestamp: message.timestamp ?? ctx.at },
       })
       await matchingOutside(() => host.step(step))
       return { success: true, messageId: id }

@@ -22,9 +22,12 @@ export const purge = defineVerb({
       const before = Math.max(0, timeOf(engine) - ageMs)
       const purged = await engine.purge({ before })
       const { total: left } = await engine.list({ limit: 0 })
+      const none = purged.finishedEarlier
+        ? 'Finished an earlier purge, and no other task was old enough'
+        : 'No task was old enough'
       const outcome =
         purged.tasks === 0
-          ? 'No task was old enough'
+          ? none
           : `Deleted ${counted(purged.tasks, 'task')} in ${counted(purged.families, 'family', 'families')}, with ${counted(purged.events, 'event')}`
       const remaining = `${counted(left, 'task')} ${left === 1 ? 'remains' : 'remain'}`
       printValue(io, values, { ...purged, left }, `${outcome}; ${remaining}.`)
