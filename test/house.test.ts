@@ -102,7 +102,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/surfaces/terminal/memory-text.ts': `import type { Conflict } from '../../memory/merge.ts'`,
       'src/surfaces/inspector/wire.ts': `import type { InspectionEvent } from '../../actors/inspection-event.ts'`,
       'src/surfaces/cli/ledger-path.ts': `import { findLedger } from '../../ledger/find-ledger.ts'`,
-      'src/surfaces/cli/verbs/pause.ts': `import { engine } from '../../../index.ts'; import '../../../machines/charts.ts'`,
+      'src/surfaces/cli/verbs/pause.ts': `import { engine } from '../../../index.ts'; import '../../../engine/machines.ts'`,
       'src/operations/task/pause.ts': `import { pause } from '../steps/pause.ts'`,
     },
   },
@@ -226,12 +226,12 @@ const proofs: Record<keyof typeof rules, Proof> = {
     faults: [
       { 'src/operations/steps/pause.ts': `import { moved } from '../machines/changed-task.ts'` },
       { 'src/board/claim.ts': `import { type Changes, moved, touched } from '../machines/changed-task.ts'` },
-      { 'src/operations/steps/pause.ts': `import { type Edge, walk } from './walk.ts'` },
+      { 'src/operations/steps/pause.ts': `import { sendEvent } from './send-event.ts'` },
     ],
     fine: {
-      'src/operations/steps/walk.ts': `import { moved } from '../machines/changed-task.ts'`,
-      'src/operations/steps/settle-family.ts': `import { walk } from './walk.ts'`,
-      'src/operations/steps/pause.ts': `import { touched } from '../machines/changed-task.ts'; import type { Edge } from './walk.ts'`,
+      'src/operations/steps/send-event.ts': `import { moved } from '../machines/changed-task.ts'`,
+      'src/operations/steps/settle-family.ts': `import { sendEvent } from './send-event.ts'`,
+      'src/operations/steps/pause.ts': `import { touched } from '../machines/changed-task.ts'; import { passToWorking } from './send-event.ts'`,
     },
   },
   'the feed is followed by its follower only': {
@@ -281,7 +281,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/bus/bus.ts': "// The caller is notified by a heartbeat.\nconst maxCalls = 5\nconst text = 'almost always'",
       'src/surfaces/terminal/shell-quote.ts':
         'export const shellQuote = (word: string) => word // \'Seat 5\', at the moment, a "Quote"',
-      'src/operations/steps/settle-family.ts': 'const id = `${child}-told-${attempt}`',
+      'src/operations/steps/notify-parent.ts': 'const id = `${child}-told-${attempt}`',
       'docs/board.md': 'The task is in progress and unclaimed; the intelligent caller shears outdoors.',
     },
   },

@@ -3,7 +3,6 @@ import { type Changes, isSettled, type TaskRecord, type TaskStatus } from '../en
 import { isClaimable, isReady } from './readiness.ts'
 import { writeSnapshot } from './task-snapshot.ts'
 
-
 /** The task in its next state. Its derived columns follow when all effects of the transition on the row are known (`derive`). */
 export function moved(task: TaskRecord, status: TaskStatus, at: number, changes: Changes = {}): TaskRecord {
   return {

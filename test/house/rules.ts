@@ -355,23 +355,24 @@ const lineOf = (file: SourceFile, index: number) => file.text.slice(0, index).sp
 
 // --- Status changes -------------------------------------------------------------------------------------------
 
-const walksEdges = 'src/operations/steps/walk.ts'
-const walkers = [
-  walksEdges,
+const sendsEvents = 'src/operations/steps/send-event.ts'
+const senders = [
   'src/operations/steps/transition.ts',
   'src/operations/steps/settle-family.ts',
   'src/operations/steps/groups-above.ts',
+  // Hides the task first, and follows up afterwards.
+  'src/operations/steps/delete.ts',
 ]
 
-/** `walk` updates the row, closes runs and questions and appends the event; only `transition` and the code of families may call it. */
+/** `sendEvent` asks the machine and carries out its actions; only what follows up the cascade may call it. */
 const edgesAreWalkedByTransition: Rule = (files) =>
   files
     .filter((file) => !file.path.startsWith('src/machines/'))
     .flatMap((file) => [
-      ...(walksEdges !== file.path && importsName(file, 'moved', 'machines/changed-task.ts')
+      ...(sendsEvents !== file.path && importsName(file, 'moved', 'machines/changed-task.ts')
         ? [`${file.path} changes the status of a row by itself; use \`transition\``]
         : []),
-      ...(!walkers.includes(file.path) && importsName(file, 'walk', '/walk.ts')
+      ...(!senders.includes(file.path) && importsName(file, 'sendEvent', '/send-event.ts')
         ? [`${file.path} changes a status without settling the family; use \`transition\``]
         : []),
     ])
@@ -388,7 +389,7 @@ function importsName(file: SourceFile, name: string, from: string): boolean {
 export const shortSpreads: Record<string, string> = {
   'src/actors/task-stream.ts': 'The pieces of live output that are kept (`maxLive`).',
   'src/plans/prepare-round.ts': 'What one change of a task returns.',
-  'src/operations/steps/settle-family.ts': 'One task, and one for all that was canceled below it.',
+  'src/operations/steps/settle-family.ts': 'The blockers of one task.',
   'src/surfaces/cli/field-flags.ts': 'The fields of a task.',
   'src/surfaces/cli/main.ts': 'The verbs of the command line.',
   'src/surfaces/repl/session.ts': 'A page of a list.',
@@ -453,7 +454,7 @@ const storedIds: Allowance = { words: /^told$/, reason: 'In stored ids of messag
 const thisRule: Allowance = { words: /./, reason: 'The rule and its planted violations.' }
 
 export const mayUse: Record<string, Allowance> = {
-  'src/operations/steps/settle-family.ts': storedIds,
+  'src/operations/steps/notify-parent.ts': storedIds,
   'test/long/agents/background.test.ts': storedIds,
   'test/agents/background-process.ts': storedIds,
   'CHANGELOG.md': {

@@ -1,8 +1,7 @@
 // A change of a row that follows no edge of the chart, with the event that reports it.
 import type { EventType } from '../../entities/event.ts'
-import type { TaskRecord } from '../../entities/task.ts'
+import type { Changes, TaskRecord } from '../../entities/task.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
-import type { Changes } from '../../entities/task.ts'
 import { touched } from '../../machines/changed-task.ts'
 import { eventOf, type StepContext } from './step-context.ts'
 
