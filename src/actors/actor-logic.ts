@@ -1,86 +1,113 @@
-// How supervisor, tasks and runs behave as actors: their charts, with an event that stops an actor from outside, and
-// without what would leave memory behind for each of many thousand tasks.
-import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate'
+// How machines act as live actors, beyond what XState's public functions do: an actor with a parent stops at XState's own stop event,
+// answers for transitions without effects of their own are remembered, and the end of a child leaves nothing behind in its parent.
+import { type ActorLogic, type AnyActorRef, type AnyStateMachine, type Snapshot, transition } from 'xstate'
 import type { RunStatus } from '../entities/run.ts'
-import { runEdges, runMachine } from '../machines/run-machine.ts'
+import { chooser } from '../machines/decide.ts'
+import { decideRun, runMachine } from '../machines/run-machine.ts'
 import { supervisorMachine } from '../machines/supervisor-machine.ts'
-import { nextStatus } from '../machines/task-edges.ts'
-import { type TaskEventName, type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
-import { snapshotIn, type TaskSnapshot } from '../machines/task-snapshot.ts'
+
+/** What XState sends to a child that its parent stops. `stop()` throws for an actor with a parent. */
+const stopEvent = 'xstate.stop'
+
+/** Stops an actor in the state that it has; one that has ended by itself is not changed. */
+export function stopActor(actor: AnyActorRef): void {
+  if ((actor.getSnapshot() as { status: string }).status === 'active') actor.send({ type: stopEvent })
+}
+
+interface Plan {
+  next: object
+  actions: Array<{ type: string; params: unknown; exec: unknown }>
+}
+
+interface Scope {
+  self: AnyActorRef
+  system: unknown
+  actionExecutor(action: object): void
+}
+
+type LiveSnapshot = { value: string; status: string; context: object }
+type LiveEvent = { type: string; shown?: object }
 
 /**
- * An actor with a parent cannot be stopped from outside: it stops itself at this event, which is not part of its chart.
+ * A machine as the logic of live actors. XState is asked once for each transition (state, event, and the alternative that the guards
+ * choose); its answer is the next snapshot and the actions. An event's `shown` becomes a part of the context, which is only for inspectors.
  */
-const releaseEvent = 'release'
+export function liveLogic<M extends AnyStateMachine>(machine: M): M {
+  const choose = chooser(machine)
+  const plans = new Map<string, Plan | undefined>()
+  const planOf = (key: string, snapshot: LiveSnapshot, event: LiveEvent): Plan | undefined => {
+    if (plans.has(key)) return plans.get(key)
+    const [next, actions] = transition(machine as AnyStateMachine, snapshot as never, event as never)
+    // What XState itself must do (a raised event, a changed context) is not remembered.
+    const isPlain = next.context === snapshot.context && actions.every(({ type }) => !type.startsWith('xstate.'))
+    const plan = isPlain ? { next, actions: actions.filter(({ exec }) => exec !== undefined) } : undefined
+    plans.set(key, plan)
+    return plan
+  }
+  const live = {
+    // It comes from `resolveState`, with the context of this actor.
+    restoreSnapshot: (snapshot: object) => snapshot,
+    transition(snapshot: LiveSnapshot, event: LiveEvent, scope: Scope): object {
+      if (event.type === stopEvent) return { ...snapshot, status: 'stopped' }
+      // The end of a child: XState remembers the transitions of a state by the event's type, and this one contains the child's id.
+      if (event.type.startsWith('xstate.done.actor.') || event.type.startsWith('xstate.error.actor.')) return snapshot
+      const index = choose(snapshot.value, event)
+      if (index < 0) return snapshot
+      const plan = planOf(`${snapshot.value} ${event.type} ${index}`, snapshot, event)
+      if (plan === undefined) return machine.transition(snapshot as never, event as never, scope as never)
+      const { self, system } = scope
+      const info = { context: snapshot.context, event, self, system }
+      for (const action of plan.actions) scope.actionExecutor({ ...action, info })
+      return { ...plan.next, context: event.shown === undefined ? snapshot.context : { ...snapshot.context, ...event.shown } }
+    },
+  }
+  return Object.assign(Object.create(Object.getPrototypeOf(machine) as object) as object, machine, live) as unknown as M
+}
 
-/** The lifecycle chart as the logic of an actor. */
-export const taskActorLogic = taskLogic((context) => context)
+export const supervisorLogic = liveLogic(supervisorMachine)
 
-/** The same for a task that another process works on: each event carries the name, attempt and run of the task. */
-export const watchedTaskLogic = taskLogic((context, { type: _type, ...data }) => ({ ...context, ...data }))
-
-/**
- * The supervisor's chart, ignoring the end of its children: XState caches the transitions of a state per event type,
- * and the event type of a child's end contains the child's id, so every task would leave some hundred bytes behind.
- */
-export const supervisorLogic = withTransition(supervisorMachine, (snapshot: never, event, scope) =>
-  event.type.startsWith('xstate.done.actor.')
-    ? snapshot
-    : supervisorMachine.transition(snapshot, event as never, scope),
-)
+/** What a run does while it is alive: the live half of the actions of its machine. Absent: another process runs it. */
+export interface RunLife {
+  begin(): void
+  abort(why: string | undefined): void
+  freeSlot(): void
+}
 
 type RunSnapshot = Snapshot<undefined> & { value: RunStatus; context: { taskId: string; run: number } }
-type RunInput = { taskId: string; run: number }
+type RunEvent = { type: 'end' | 'close'; why?: string | undefined }
 
-/** A run as an actor: small enough to be created many thousand times a second. */
-export const runActorLogic: ActorLogic<RunSnapshot, { type: 'end' | 'close' }, RunInput> & { config: object } = {
+export interface RunInput {
+  taskId: string
+  run: number
+  life: RunLife | undefined
+}
+
+/** Not in the snapshot, which inspectors show. */
+const lives = new WeakMap<object, RunLife>()
+
+const liveEffects: Readonly<Record<string, (life: RunLife, event: RunEvent) => void>> = {
+  abort: (life, { why }) => life.abort(why),
+  freeSlot: (life) => life.freeSlot(),
+}
+
+/** The actor of a run is the run: it begins the executor when it starts, and aborts it when it ends. */
+export const runLogic: ActorLogic<RunSnapshot, RunEvent, RunInput> & { config: object } = {
   // Inspectors read the chart to draw from here.
   config: runMachine.config,
-  transition(snapshot, event) {
-    const value = runEdges[snapshot.value]?.[event.type] as RunStatus | undefined
-    if (value === undefined) return snapshot
-    return { ...snapshot, value, status: value === 'closed' ? 'done' : 'active' } as RunSnapshot
+  transition(snapshot, event, { self }) {
+    if ((event.type as string) === stopEvent) return { ...snapshot, status: 'stopped' } as RunSnapshot
+    const [step] = decideRun(snapshot.value, event) ?? []
+    if (step === undefined) return snapshot
+    const life = lives.get(self)
+    if (life !== undefined) for (const { type } of step.actions) liveEffects[type]?.(life, event)
+    return { ...snapshot, value: step.to as RunStatus }
   },
-  getInitialSnapshot: (_scope, input) => ({
-    status: 'active',
-    output: undefined,
-    error: undefined,
-    value: 'live',
-    context: { taskId: input.taskId, run: input.run },
-  }),
+  getInitialSnapshot({ self }, { taskId, run, life }) {
+    if (life !== undefined) lives.set(self, life)
+    return { status: 'active', output: undefined, error: undefined, value: 'live', context: { taskId, run } }
+  },
+  start(_snapshot, { self }) {
+    lives.get(self)?.begin()
+  },
   getPersistedSnapshot: (snapshot) => snapshot,
-}
-
-/** Stops the actor of a task; in a final state of the chart it has stopped by itself. */
-export function releaseActor(task: AnyActorRef): void {
-  if ((task.getSnapshot() as { status: string }).status === 'active') task.send({ type: releaseEvent })
-}
-
-/**
- * The chart with its own table as its transition: the chart is derived from the table, and has neither guards nor actions. XState's
- * algorithm for charts of any kind, with its sets of nested and parallel states, takes a hundred times as long.
- */
-function taskLogic(contextAfter: (context: TaskMachineContext, event: { type: string }) => TaskMachineContext) {
-  return Object.assign(
-    withTransition(taskMachine, (snapshot: TaskSnapshot, event: { type: string }) => {
-      if (event.type === releaseEvent) return stopped(snapshot)
-      const status = nextStatus(snapshot.value, event.type as TaskEventName) ?? snapshot.value
-      return snapshotIn(status, contextAfter(snapshot.context, event))
-    }),
-    { restoreSnapshot: (snapshot: TaskSnapshot) => snapshot },
-  )
-}
-
-function stopped(snapshot: TaskSnapshot): TaskSnapshot {
-  return { ...snapshot, status: 'done', output: undefined } as unknown as TaskSnapshot
-}
-
-/** A machine with another `transition`. */
-function withTransition<M extends object, S>(
-  machine: M,
-  transition: (snapshot: S, event: { type: string }, scope: never) => unknown,
-): M {
-  return Object.assign(Object.create(Object.getPrototypeOf(machine) as object) as object, machine, {
-    transition,
-  }) as unknown as M
 }

@@ -1,30 +1,57 @@
-// The XState side of the engine: a supervisor at the root, below it an actor for each working task and each open run.
-// The actors are built from rows and never saved: the ledger is the truth, the actors are what an inspector sees.
+// The live actors of an engine: the supervisor, below it the tasks that this engine works on or somebody observes, and below each task its
+// runs. A task always exists in the ledger. Its actor is activated from its stored state when there is something to do, follows the durable
+// events, and is passivated when the task rests. The live half of its machine starts and ends the run.
 import { type Actor, type AnyActorLogic, type AnyActorRef, createActor } from 'xstate'
 import { guarded } from '../core/guarded.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import type { TaskRecord } from '../entities/task.ts'
-import { acceptedEvents } from '../machines/task-edges.ts'
-import { restoreSnapshot } from '../machines/task-snapshot.ts'
-import { publishedAs } from '../machines/task-table.ts'
-import { releaseActor, runActorLogic, supervisorLogic, taskActorLogic } from './actor-logic.ts'
+import { isSettled, type TaskRecord, type TaskStatus } from '../entities/task.ts'
+import { eventBetween } from '../machines/task-edges.ts'
+import { taskMachine, type TaskMachineContext } from '../machines/task-machine.ts'
+import { snapshotIn } from '../machines/task-snapshot.ts'
+import { liveLogic, type RunLife, runLogic, stopActor, supervisorLogic } from './actor-logic.ts'
 import type { InspectionEvent } from './inspection-event.ts'
 import type { Report } from './report.ts'
 
-/** Chart events by published event type, for the events by which a task leaves WORKING. */
-const chartEvents = new Map(acceptedEvents('working').map((event) => [publishedAs[event], event]))
+/** A task from which its actor is activated. */
+export type ShownTask = Pick<TaskRecord, 'id' | 'name' | 'status' | 'attempt' | 'run'>
+
+interface LiveTask {
+  ref: AnyActorRef
+  /** The latest event that it has followed. */
+  seq: number
+  run: { ref: AnyActorRef; number: number } | undefined
+  /** Activated for observers of all tasks: this engine does not work on it. */
+  isForeign: boolean
+}
 
 export class LiveActors {
   readonly supervisor: Actor<typeof supervisorLogic>
   readonly #report: Report
-  readonly #tasks = new Map<string, AnyActorRef>()
-  readonly #runs = new Map<string, AnyActorRef>()
-  /** Actors of tasks that other processes work on, by id: exist only while an observer watches all tasks. */
-  readonly #others = new Map<string, AnyActorRef | null>()
-  readonly #onTaskStart = new Set<(taskId: string) => void>()
+  readonly #taskLogic: AnyActorLogic
+  /** In the order of their last events. */
+  readonly #tasks = new Map<string, LiveTask>()
+  /** Runs whose tasks have left WORKING, until they are closed. */
+  readonly #ending = new Map<string, AnyActorRef>()
+  /** Actors that only observers of all tasks see. */
+  readonly #foreign = new WeakSet<object>()
+  #isActivatingForeign = false
+  /** What runs of this engine do; undefined for a run of another one. */
+  #lifeOf: (taskId: string, run: number) => RunLife | undefined = () => undefined
+  /** How many resting tasks keep their actors for observers; zero without one. */
+  #maxResting = 0
 
   constructor(report: Report) {
     this.#report = report
+    this.#taskLogic = liveLogic(
+      taskMachine.provide({
+        actions: {
+          startRun: ({ self, event }) => {
+            if ('run' in event && event.run !== undefined) this.#startRun(self as AnyActorRef, event.run.number)
+          },
+          endRun: ({ self }) => this.#tasks.get(self.id)?.run?.ref.send({ type: 'end' }),
+        },
+      }),
+    )
     this.supervisor = createActor(supervisorLogic, { id: 'supervisor', systemId: 'supervisor' })
     this.#watch(this.supervisor, { actor: 'supervisor' })
     this.supervisor.start()
@@ -34,118 +61,132 @@ export class LiveActors {
     return this.supervisor.getSnapshot().value === 'working'
   }
 
-  /** Number of actors: tasks and open runs. */
+  /** Number of actors: tasks and runs. */
   get size(): number {
-    return this.#tasks.size + this.#runs.size
+    const runs = [...this.#tasks.values()].filter(({ run }) => run !== undefined)
+    return this.#tasks.size + runs.length + this.#ending.size
   }
 
-  /** Whether a run of this engine works on the task. */
-  holds(taskId: string): boolean {
+  has(taskId: string): boolean {
     return this.#tasks.has(taskId)
   }
 
-  /** Starts the actors of a task that has begun to work in a run of this engine. */
-  startTask(task: TaskRecord): void {
-    for (const listener of this.#onTaskStart) listener(task.id)
-    this.#tasks.set(task.id, this.#child(taskActorLogic, `${task.id}#${task.run}`, { snapshot: restoreSnapshot(task) }))
-    this.#runs.set(
-      task.id,
-      this.#child(runActorLogic, `run:${task.id}#${task.run}`, { input: { taskId: task.id, run: task.run } }),
-    )
+  /** Names what begins the runs of this engine. */
+  runsBy(lifeOf: (taskId: string, run: number) => RunLife | undefined): void {
+    this.#lifeOf = lifeOf
   }
 
-  /** Sends a durable event to the actor of its task; the actor of a task that has left WORKING is releaseActor. */
+  // ── tasks ──
+
+  /** Activates a task in the state before its run, and starts the run: `started` is the event that reports it. */
+  startTask({ id, name, attempt, run }: ShownTask, started: TaskEvent): void {
+    const from = started.data['from'] as TaskStatus
+    const known = this.#tasks.get(id)
+    const isThere = known !== undefined && valueOf(known.ref) === from
+    if (!isThere) this.activate({ id, name, attempt, run, status: from }, started.seq - 1, false)
+    const task = this.#tasks.get(id) as LiveTask
+    if (task.isForeign) this.#adopt(task)
+    this.#send(id, task, started)
+  }
+
+  /** Gives a task an actor in its stored state, in place of the one that it has. `seq`: the latest event that this state contains. */
+  activate(shown: ShownTask, seq: number, isForeign: boolean): void {
+    const { id: taskId, status, name, attempt, run } = shown
+    const before = this.#tasks.get(taskId)
+    if (before !== undefined) this.#passivate(taskId, before)
+    const snapshot = snapshotIn(status, { taskId, name, attempt, run })
+    this.#isActivatingForeign = isForeign
+    const ref = this.#create(this.#taskLogic, this.supervisor, { id: taskId, systemId: taskId, snapshot })
+    this.#isActivatingForeign = false
+    this.#tasks.set(taskId, { ref, seq, run: before?.run, isForeign })
+    ref.start()
+  }
+
+  /** A run that was open when its task was activated, of another engine. */
+  showRun(taskId: string, number: number): void {
+    const task = this.#tasks.get(taskId)
+    if (task !== undefined && task.run === undefined) this.#startRun(task.ref, number)
+  }
+
+  /** Sends a durable event to the actor of its task, if it has one. */
   follow(event: TaskEvent): void {
-    const task = this.#tasks.get(event.taskId)
-    if (task === undefined) return
-    const type = chartEvents.get(event.type)
-    if (type === undefined) return
-    task.send({ type })
-    releaseActor(task)
-    this.#tasks.delete(event.taskId)
-    this.#runs.get(event.taskId)?.send({ type: 'end' })
+    const { taskId, type, seq } = event
+    const task = this.#tasks.get(taskId)
+    if (task !== undefined && seq > task.seq) this.#send(taskId, task, event)
+    if (type === 'run.closed') this.closeRun(taskId, event.data['run'] as number)
   }
 
-  /** Closes the actor of a run that has been closed. */
-  closeRun(taskId: string): void {
-    this.#runs.get(taskId)?.send({ type: 'close' })
-    this.#runs.delete(taskId)
-  }
-
-  stop(): void {
-    for (const task of this.#tasks.values()) releaseActor(task)
-    for (const run of this.#runs.values()) run.send({ type: 'close' })
-    this.#tasks.clear()
-    this.#runs.clear()
-    this.supervisor.send({ type: 'close' })
-    this.supervisor.stop()
-  }
-
-  // ── inspection ──
-
-  /**
-   * Reports all existing actors as if they had just started, then everything that happens. Without an observer, XState
-   * creates no inspection events. `others`: includes the actors added by `addOther`.
-   */
-  inspect(observer: (event: InspectionEvent) => void, others: boolean): () => void {
-    const notify = (event: InspectionEvent): void => {
-      if (others || !this.#isOfOthers(event)) this.#notify(observer, event)
+  #send(taskId: string, task: LiveTask, { seq, type, data }: TaskEvent): void {
+    task.seq = seq
+    this.#tasks.delete(taskId)
+    this.#tasks.set(taskId, task)
+    const status = data['status'] as TaskStatus
+    const from = valueOf(task.ref)
+    const shown = shownBy(data)
+    if (status !== from) {
+      const edge = eventBetween(from, status)
+      if (edge === undefined) {
+        // Its events were not seen in order: the stored state counts.
+        const context = contextOf(task.ref)
+        this.activate({ ...context, ...shown, id: taskId, status }, seq, task.isForeign)
+        return this.#rest(taskId, status)
+      }
+      const run = type === 'task.started' && typeof data['run'] === 'number' ? { number: data['run'], dueAt: null } : undefined
+      task.ref.send({ type: edge, shown, ...(run === undefined ? {} : { run }) })
     }
-    const rootId = this.supervisor.sessionId
-    for (const actorRef of [this.supervisor, ...this.#tasks.values(), ...this.#runs.values(), ...this.#others.values()])
-      if (actorRef !== null) notify({ type: '@xstate.actor', actorRef, rootId })
-    const subscription = this.supervisor.system.inspect((event) => notify(event as unknown as InspectionEvent))
-    return () => subscription.unsubscribe()
+    if (type === 'task.deleted') {
+      task.run?.ref.send({ type: 'end' })
+      this.#passivate(taskId, task)
+    } else this.#rest(taskId, status)
   }
 
-  /** Calls the listener with the id of each task that begins to work here, before its actor exists. */
-  onTaskStart(listener: (taskId: string) => void): () => void {
-    this.#onTaskStart.add(listener)
-    return () => this.#onTaskStart.delete(listener)
+  /** A task that rests keeps its actor only for observers. */
+  #rest(taskId: string, status: TaskStatus): void {
+    const task = this.#tasks.get(taskId)
+    if (task === undefined || status === 'working') return
+    if (isSettled(status) || this.#maxResting === 0) this.#passivate(taskId, task)
   }
 
-  /**
-   * Adds an actor for a task that another process works on. It is not named in the system: an actor of this engine may
-   * have the same name.
-   */
-  addOther(logic: AnyActorLogic, id: string, options: object): AnyActorRef {
-    // Registered before it exists: XState reports an actor while it is being created.
-    this.#others.set(id, null)
-    const actor = this.#create(logic, { ...options, id })
-    this.#others.set(id, actor)
-    return actor.start()
+  #passivate(taskId: string, task: LiveTask): void {
+    if (this.#tasks.get(taskId) !== task) return
+    this.#tasks.delete(taskId)
+    if (task.run !== undefined) this.#ending.set(taskId, task.run.ref)
+    stopActor(task.ref)
   }
 
-  /** Removes an actor that has stopped. */
-  removeOther(id: string): void {
-    this.#others.delete(id)
+  // ── runs ──
+
+  #startRun(parent: AnyActorRef, number: number): void {
+    const task = this.#tasks.get(parent.id) as LiveTask
+    const id = `run:${parent.id}#${number}`
+    const input = { taskId: parent.id, run: number, life: this.#lifeOf(parent.id, number) }
+    this.#isActivatingForeign = task.isForeign
+    const ref = this.#create(runLogic, parent, { id, systemId: id, input })
+    this.#isActivatingForeign = false
+    task.run = { ref, number }
+    ref.start()
   }
 
-  #isOfOthers({ actorRef, sourceRef }: InspectionEvent): boolean {
-    return this.#others.size > 0 && (this.#others.has(actorRef?.id) || this.#others.has(sourceRef?.id ?? ''))
+  /** Ends a run that its task may still be in: the engine closes, or its lease is over. */
+  endRun(taskId: string, number: number, why: string | undefined): void {
+    this.#runOf(taskId, number)?.send({ type: 'end', why })
   }
 
-  /** O(1), unlike a spawned child; the parent option puts the actor in the system of the supervisor. */
-  #child(logic: AnyActorLogic, systemId: string, options: object): AnyActorRef {
-    return this.#create(logic, { ...options, id: systemId, systemId }).start()
+  /** The run is closed: its actor ends. */
+  closeRun(taskId: string, number: number): void {
+    const ref = this.#runOf(taskId, number)
+    if (ref === undefined) return
+    const task = this.#tasks.get(taskId)
+    if (task?.run?.ref === ref) task.run = undefined
+    else this.#ending.delete(taskId)
+    ref.send({ type: 'close' })
+    stopActor(ref)
   }
 
-  #create(logic: AnyActorLogic, options: { id: string; systemId?: string }): Actor<AnyActorLogic> {
-    const actor = createActor(logic, { ...options, parent: this.supervisor } as never) as Actor<AnyActorLogic>
-    this.#watch(actor, { actor: options.id })
-    return actor
-  }
-
-  /** An observer is called in the middle of a transition: one that throws must not interrupt it. */
-  #notify(observer: (event: InspectionEvent) => void, event: InspectionEvent): void {
-    guarded(
-      () => observer(event),
-      (error) => this.#report(error, { doing: 'notify an inspector' }),
-    )
-  }
-
-  /** Without an error observer, the error of an actor would be thrown in a timer and crash the process. */
-  #watch(actor: AnyActorRef, context: Record<string, unknown>): void {
-    actor.subscribe({ error: (error: unknown) => this.#report(error, context) })
+  #runOf(taskId: string, number: number): AnyActorRef | undefined {
+    const run = this.#tasks.get(taskId)?.run
+    if (run?.number === number) return run.ref
+    const ending = this.#ending.get(taskId)
+    return ending !== undefined && contextOf(ending).run === number ? ending : undefined
   }
 }

@@ -31,13 +31,13 @@ export type Decide<Event> = (state: string, event: Event) => ReadonlyArray<Micro
 export function decider<M extends AnyStateMachine>(machine: M): Decide<EventFromLogic<M>> {
   type Event = EventFromLogic<M> & { type: string }
   const known = new Map<string, Known>()
-  const states = new Map(Object.keys(machine.states).map((state) => [state, stateOf(machine, state)]))
+  const choose = chooser(machine)
+  const snapshots = new Map(Object.keys(machine.states).map((state) => [state, snapshotOf(machine, state)]))
   return (state, given) => {
     const event = given as Event
-    const { snapshot, candidates } = states.get(state) as State<M>
-    const possible = candidates.get(event.type) ?? []
-    const index = possible.findIndex((guard) => guard === undefined || holds(machine, guard, event))
+    const index = choose(state, event)
     if (index < 0) return undefined
+    const snapshot = snapshots.get(state) as SnapshotFrom<M>
     const key = `${state} ${event.type} ${index}`
     const found = known.get(key)
     if (found !== undefined && found !== 'raises') return [{ event, ...found }]
@@ -50,19 +50,24 @@ export function decider<M extends AnyStateMachine>(machine: M): Decide<EventFrom
   }
 }
 
-interface State<M extends AnyStateMachine> {
-  snapshot: SnapshotFrom<M>
-  /** By event: the guards of its transitions, those of the state before those of the machine. */
-  candidates: Map<string, Array<string | undefined>>
+/** Which of the transitions of a state on an event its guards choose: its index, -1 when the state does not accept the event. */
+export function chooser(machine: AnyStateMachine): (state: string, event: { type: string }) => number {
+  const guards = new Map<string, Array<string | undefined>>()
+  for (const state of Object.keys(machine.states)) {
+    // Those of the state, before those of the machine.
+    for (const { eventType, guard } of getNextTransitions(snapshotOf(machine, state))) {
+      const key = `${state} ${eventType}`
+      guards.set(key, [...(guards.get(key) ?? []), guard as string | undefined])
+    }
+  }
+  return (state, event) => {
+    const possible = guards.get(`${state} ${event.type}`) ?? []
+    return possible.findIndex((guard) => guard === undefined || holds(machine, guard, event))
+  }
 }
 
-function stateOf<M extends AnyStateMachine>(machine: M, value: string): State<M> {
-  const snapshot = machine.resolveState({ value, context: {} }) as SnapshotFrom<M>
-  const candidates: State<M>['candidates'] = new Map()
-  for (const { eventType, guard } of getNextTransitions(snapshot)) {
-    candidates.set(eventType, [...(candidates.get(eventType) ?? []), guard as string | undefined])
-  }
-  return { snapshot, candidates }
+function snapshotOf<M extends AnyStateMachine>(machine: M, value: string): SnapshotFrom<M> {
+  return machine.resolveState({ value, context: {} }) as SnapshotFrom<M>
 }
 
 function holds(machine: AnyStateMachine, guard: string, event: object): boolean {

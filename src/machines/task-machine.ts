@@ -57,6 +57,8 @@ export interface TransitionData {
   leftBehind?: string | null
   /** The task only passes through the next state. */
   passing?: true
+  /** What a live actor shows of the task from now on. */
+  shown?: Partial<TaskMachineContext>
 }
 
 /** `own` is the row of the task that the event is sent to. */
