@@ -1,9 +1,10 @@
-// Runs steps of memory that need asynchronous answers: likeness may be a function of the embedder's or use vectors, and a judge may
-// decide contradictions, while steps are synchronous. A step that lacks an answer notes the question, continues with a stand-in, and
-// is rolled back; the questions are answered outside the transaction, and the step runs again. With likeness by words and no judge
-// there are no questions: one round, nothing awaited.
+// Steps of memory compare facts, and likeness may be a function of the embedder's or use vectors, and a judge may decide contradictions: these
+// answers are awaited, while a transaction awaits nothing. So a step is rehearsed before: the same code runs on rows that are read, its writes
+// stay in memory, and it waits for each answer. The step then looks the answers up. With likeness by words and no functions there is nothing
+// to ask and no rehearsal.
 
 import { ErrandError } from '../core/errors.ts'
+import { memoized } from '../core/memoized.ts'
 import { summaryCategory, toFraction } from '../entities/confidence.ts'
 import { disagree, lacksNumbers, readingOf, saysLess, subjectOf } from '../entities/disagreement.ts'
 import { likeness as jaccard, wordsOf } from '../entities/fact-tokens.ts'
@@ -13,9 +14,10 @@ import { isConfirmed } from '../entities/source.ts'
 import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { StepContext } from '../operations/steps/step-context.ts'
-import { findOut, Knowledge, Questions, type Ruling } from './knowledge.ts'
 import type { MemoryHost } from './memory-host.ts'
 import type { MemorySettings } from './memory-settings.ts'
+import { Answers, fetchAnswers, Questions, type Ruling, together, Unanswered } from './outside-answers.ts'
+import { type Query, rehearsedTx } from './rehearsal.ts'
 import { cosine, vectorFromText, vectorToText } from './vectors.ts'
 
 /** How two facts contradict each other; `function`: according to the option `contradicts`. */
@@ -31,128 +33,139 @@ export type FactLike = Pick<
   'text' | 'category' | 'confidence' | 'statedBy' | 'branch' | 'taskId' | 'agentId' | 'sessionId' | 'createdAt'
 >
 
-const maxRounds = 50
+const maxTries = 10
 /** The model of the latest answer, so that its stored vectors are found without a new request. */
 const lastModels = new WeakMap<MemorySettings, string>()
 
 /**
- * Runs one step of memory. `write` may run several times; only the last run is committed.
- * @throws ErrandError NO_MODEL; EXECUTION_ERROR { option } when a question cannot be answered; LIMIT_EXCEEDED when new questions keep
- *   arising. Nothing is changed then.
+ * Runs one step of memory. `write` runs for the rehearsal and in the transaction; both again if an answer is missing in the transaction,
+ * because rows have changed since they were read.
+ * @throws ErrandError NO_MODEL; EXECUTION_ERROR { option } when a question cannot be answered; LIMIT_EXCEEDED when answers are missing each
+ *   time. Nothing is changed then.
  */
-export async function deliberate<R>(
+export async function runMemoryStep<R>(
   host: MemoryHost,
   name: string,
-  write: (tx: Tx, d: Deliberation) => Op<R>,
+  write: (tx: Tx, memory: MemoryStep) => Op<R>,
 ): Promise<R> {
   const ctx = await host.stepContext()
-  const known = new Knowledge()
-  known.model = lastModels.get(host.memory) ?? null
-  let asked = new Questions()
-  const ids: string[] = []
-  const unanswered = new Error('questions are open')
+  const answers = new Answers(lastModels.get(host.memory) ?? null)
+  const answer = async (asked: Questions): Promise<void> => {
+    await fetchAnswers(host, answers, asked)
+    if (answers.model !== null) lastModels.set(host.memory, answers.model)
+  }
   const step = {
     name,
-    *decide(tx: Tx): Op<R> {
-      asked = new Questions()
-      try {
-        const result = yield* write(tx, new Deliberation(host, ctx, known, asked, ids))
-        if (asked.isEmpty) return result
-      } catch (error) {
-        // An error based on a stand-in may not occur with the answer.
-        if (asked.isEmpty) throw error
-      }
-      throw unanswered
-    },
+    decide: (tx: Tx) => withoutQuestions(write(tx, new MemoryStep(host, ctx, answers))),
   }
-  for (let round = 1; round <= maxRounds; round++) {
+  for (let tries = 1; tries <= maxTries; tries++) {
+    if (mayAsk(host.memory))
+      await rehearse(host, write(rehearsedTx(), new MemoryStep(host, ctx, answers, true)), answer)
     try {
       return await host.step(step)
     } catch (error) {
-      if (error !== unanswered) throw error
+      if (!(error instanceof Unanswered)) throw error
+      await answer(error.asked)
     }
-    await findOut(host, known, asked)
-    if (known.model !== null) lastModels.set(host.memory, known.model)
   }
   throw new ErrandError(
     'LIMIT_EXCEEDED',
-    `Each of ${maxRounds} rounds of "${name}" raised new questions about likeness or contradictions. Nothing was changed. Make sure that the functions of the option \`memory\` return the same answer each time.`,
-    { rounds: maxRounds },
+    `In each of ${maxTries} tries "${name}" lacked answers about likeness or contradictions that it had not needed before. Nothing was changed. Make sure that the functions of the option \`memory\` return the same answer each time, and that no other process keeps changing the same facts.`,
+    { tries: maxTries },
   )
 }
 
-/** What a step of memory uses beside the transaction; one per round. */
-export class Deliberation {
+function mayAsk({ similarity, contradicts, onContradiction }: MemorySettings): boolean {
+  return similarity !== 'jaccard' || contradicts !== null || typeof onContradiction === 'function'
+}
+
+/** Refuses the first questions. */
+function* withoutQuestions<R>(op: Op<R>): Op<R> {
+  for (let next = op.next(); ; ) {
+    if (next.done) return next.value
+    if (next.value instanceof Questions) throw new Unanswered(next.value)
+    let reply: unknown
+    try {
+      reply = yield next.value
+    } catch (error) {
+      next = op.throw(error)
+      continue
+    }
+    next = op.next(reply)
+  }
+}
+
+/** Runs an operation outside of any transaction. If it is refused, the rehearsal ends: whether the step is refused depends on its own rows. */
+async function rehearse(host: MemoryHost, op: Op<unknown>, answer: (asked: Questions) => Promise<void>): Promise<void> {
+  let reply: unknown
+  for (;;) {
+    let next: IteratorResult<unknown>
+    try {
+      next = op.next(reply)
+    } catch (error) {
+      if (error instanceof ErrandError || error instanceof Unanswered) return
+      throw error
+    }
+    if (next.done) return
+    if (next.value instanceof Questions) reply = await answer(next.value)
+    else reply = await host.read(next.value as Query)
+  }
+}
+
+/** What a step of memory uses beside the transaction; one for each run. */
+export class MemoryStep {
   readonly ctx: StepContext
   readonly settings: MemorySettings
+  readonly isRehearsal: boolean
   readonly #host: MemoryHost
-  readonly #known: Knowledge
-  readonly #asked: Questions
-  /** Ids stay the same in every round, so that answers about a fact stay valid. */
-  readonly #ids: string[]
-  #idsTaken = 0
+  readonly #answers: Answers
   readonly #wordsOf = memoized((text) => new Set(wordsOf(text)))
   readonly #subjectOf = memoized(subjectOf)
   readonly #readingOf = memoized(readingOf)
   /** The facts, by id, of branches that were read completely. */
   readonly #branches = new Map<string, Map<string, FactRecord>>()
 
-  constructor(host: MemoryHost, ctx: StepContext, known: Knowledge, asked: Questions, ids: string[]) {
+  constructor(host: MemoryHost, ctx: StepContext, answers: Answers, isRehearsal = false) {
     this.ctx = ctx
     this.settings = host.memory
+    this.isRehearsal = isRehearsal
     this.#host = host
-    this.#known = known
-    this.#asked = asked
-    this.#ids = ids
+    this.#answers = answers
   }
 
   nextId(prefix: string): string {
-    const at = this.#idsTaken++
-    const known = this.#ids[at]
-    if (known?.startsWith(`${prefix}-`)) return known
-    const id = this.#host.nextId(prefix)
-    this.#ids[at] = id
-    return id
+    return this.#host.nextId(prefix)
   }
 
   /** Identifies how texts are compared, for `comparedBy`. `sample` is any text to compare. */
-  measure(sample: string): string {
+  *measure(sample: string): Op<string> {
     const { similarity, threshold } = this.settings
     if (similarity === 'jaccard') return `jaccard > ${threshold}`
     if (typeof similarity === 'function') return `function ${similarity.name} > ${threshold}`
-    if (this.#known.model === null) this.#vectorOf(sample)
-    return `embeddings ${this.#known.model} > ${threshold}`
+    return `embeddings ${yield* this.#modelFor(sample)} > ${threshold}`
   }
 
-  isAlike(a: string, b: string): boolean {
-    return this.likeness(a, b) > this.settings.threshold
+  *isAlike(a: string, b: string): Op<boolean> {
+    return (yield* this.likeness(a, b)) > this.settings.threshold
   }
 
   /** Returns the likeness, 0 to 1. */
-  likeness(a: string, b: string): number {
+  *likeness(a: string, b: string): Op<number> {
     const { similarity } = this.settings
     if (similarity === 'jaccard') return jaccard(this.#wordsOf(a), this.#wordsOf(b))
     if (a === b) return 1
-    return typeof similarity === 'function' ? this.#answered(a, b) : this.#cosine(a, b)
+    if (similarity === 'embeddings') return cosine(yield* this.#vectorOf(a), yield* this.#vectorOf(b))
+    return yield* this.#answers.to('likenesses', a < b ? [a, b] : [b, a])
   }
 
-  /** Likeness is symmetric: each pair is one question. */
-  #answered(a: string, b: string): number {
-    const pair = a < b ? ([a, b] as const) : ([b, a] as const)
-    return answerTo(pair, this.#known.likenesses, this.#asked.likenesses) ?? 0
+  #vectorOf(text: string): Op<Float32Array> {
+    return this.#answers.to('vectors', text)
   }
 
-  #cosine(a: string, b: string): number {
-    const [vectorA, vectorB] = [this.#vectorOf(a), this.#vectorOf(b)]
-    return vectorA === undefined || vectorB === undefined ? 0 : cosine(vectorA, vectorB)
-  }
-
-  #vectorOf(text: string): Float32Array | undefined {
-    const known = this.#known.vectors.get(text)
-    // While the model is unknown, one text is enough: the vectors of the others may be stored.
-    const isFirst = this.#known.model !== null || this.#asked.texts.size === 0
-    if (known === undefined && isFirst) this.#asked.texts.add(text)
-    return known
+  /** The embedding model, which is unknown until it has answered. */
+  *#modelFor(sample: string): Op<string> {
+    if (this.#answers.model === null) yield* this.#vectorOf(sample)
+    return this.#answers.model as string
   }
 
   /** Active facts of a branch, summaries excluded; includes all that are alike to the text. */
@@ -162,13 +175,17 @@ export class Deliberation {
     if (similarity !== 'embeddings' && candidates === 'words') {
       return yield* tx.fact.candidates(branch, [...this.#wordsOf(text)], 0)
     }
-    if (similarity === 'embeddings') this.#vectorOf(text)
+    if (similarity === 'embeddings') yield* this.#vectorOf(text)
     return [...(yield* this.#factsOf(tx, branch)).values()]
   }
 
-  /** Reads the stored vectors of a branch whose facts are about to be compared, so that they are not requested again. */
-  *prepare(tx: Tx, branch: string): Op<void> {
-    if (this.settings.similarity === 'embeddings') yield* this.#factsOf(tx, branch)
+  /** Gets the vectors of a branch, and of texts to be compared with it: the stored ones are read, the others requested together. */
+  *prepare(tx: Tx, branch: string, texts: readonly string[] = []): Op<void> {
+    if (this.settings.similarity !== 'embeddings') return
+    const [first] = texts
+    if (first !== undefined) yield* this.#modelFor(first)
+    yield* this.#factsOf(tx, branch)
+    yield* together(texts, (text) => this.#vectorOf(text))
   }
 
   *#factsOf(tx: Tx, branch: string): Op<Map<string, FactRecord>> {
@@ -183,27 +200,25 @@ export class Deliberation {
 
   /** Reads stored vectors, and stores new ones. */
   *#takeVectors(tx: Tx, branch: string, facts: ReadonlyMap<string, FactRecord>): Op<void> {
-    const { model } = this.#known
-    // The model of the stored vectors is unknown until it has answered.
-    if (model === null) {
-      const [first] = facts.values()
-      if (first !== undefined) this.#vectorOf(first.text)
-      return
-    }
+    const [first] = facts.values()
+    if (first === undefined) return
+    const model = yield* this.#modelFor(first.text)
     const kept = new Set<string>()
+    const { vectors } = this.#answers.of
     for (const { factId, vector } of yield* tx.fact.vectors(branch, model)) {
       const text = facts.get(factId)?.text
       if (text === undefined) continue
       kept.add(factId)
-      if (!this.#known.vectors.has(text)) this.#known.vectors.set(text, vectorFromText(vector))
+      if (!vectors.has(text)) vectors.set(text, vectorFromText(vector))
     }
-    for (const fact of facts.values()) if (!kept.has(fact.id)) yield* this.#keepVector(tx, fact)
+    const others = [...facts.values()].filter(({ id }) => !kept.has(id))
+    yield* together(others, ({ text }) => this.#vectorOf(text))
+    for (const fact of others) yield* this.#keepVector(tx, fact)
   }
 
-  *#keepVector(tx: Tx, fact: FactRecord): Op<void> {
-    const vector = this.#vectorOf(fact.text)
-    if (vector === undefined || this.#known.model === null) return
-    yield* tx.fact.keepVector(fact.id, this.#known.model, vectorToText(vector))
+  *#keepVector(tx: Tx, { id, text }: FactRecord): Op<void> {
+    const vector = yield* this.#vectorOf(text)
+    yield* tx.fact.keepVector(id, yield* this.#modelFor(text), vectorToText(vector))
   }
 
   /** Must be called for every written fact, to keep the read facts of its branch up to date. */
@@ -220,20 +235,17 @@ export class Deliberation {
    * The ground of a contradiction between two facts that are alike or have the same subject, or for which the option `contradicts`
    * returns true; else null. Pass `areRelated` if it is already known.
    */
-  contradicts(
-    existing: FactLike,
-    incoming: FactLike,
-    areRelated = this.#areRelated(existing, incoming),
-  ): Ground | null {
-    const ground = areRelated ? disagree(existing.text, incoming.text) : null
+  *contradicts(existing: FactLike, incoming: FactLike, areRelated?: boolean): Op<Ground | null> {
+    const mayDisagree = areRelated ?? (yield* this.#areRelated(existing, incoming))
+    const ground = mayDisagree ? disagree(existing.text, incoming.text) : null
     if (ground !== null || this.settings.contradicts === null) return ground
     const pair = [shownTo(existing), shownTo(incoming)] as const
-    return answerTo(pair, this.#known.contradictions, this.#asked.contradictions) === true ? 'function' : null
+    return (yield* this.#answers.to('contradictions', pair)) ? 'function' : null
   }
 
-  #areRelated(a: FactLike, b: FactLike): boolean {
+  *#areRelated(a: FactLike, b: FactLike): Op<boolean> {
     const subject = this.#subjectOf(a.text)
-    return (subject !== '' && subject === this.#subjectOf(b.text)) || this.isAlike(a.text, b.text)
+    return (subject !== '' && subject === this.#subjectOf(b.text)) || (yield* this.isAlike(a.text, b.text))
   }
 
   /** Whether the first text has no numbers and the second has some. */
@@ -254,38 +266,17 @@ export class Deliberation {
    * Decides which of two contradicting facts holds, given their age in `createdAt`. A judge decides freely; a policy keeps both if the
    * preferred fact may not supersede the other.
    */
-  settle(incoming: FactLike, existing: FactLike): Resolution {
+  *settle(incoming: FactLike, existing: FactLike): Op<Resolution> {
     const { onContradiction } = this.settings
     if (onContradiction === 'keep-both') return 'keep-both'
-    if (typeof onContradiction === 'function') return resolutionOf(this.#ruled(existing, incoming))
+    if (typeof onContradiction === 'function') {
+      return resolutionOf(yield* this.#answers.to('rulings', [shownTo(existing), shownTo(incoming)]))
+    }
     const bySurety = onContradiction === 'highest-confidence' ? incoming.confidence - existing.confidence : 0
     const holds = (bySurety || incoming.createdAt - existing.createdAt) >= 0
     const [kept, superseded] = holds ? [incoming, existing] : [existing, incoming]
     if (!this.mayReplace(kept, superseded)) return 'keep-both'
     return holds ? 'incoming' : 'existing'
-  }
-
-  #ruled(existing: FactLike, incoming: FactLike): Ruling {
-    const pair = [shownTo(existing), shownTo(incoming)] as const
-    return answerTo(pair, this.#known.rulings, this.#asked.rulings) ?? 'keep-both'
-  }
-}
-
-/** The answer to a question; undefined if it must be asked. */
-function answerTo<Q, A>(question: Q, known: ReadonlyMap<string, A>, asked: Map<string, Q>): A | undefined {
-  const key = JSON.stringify(question)
-  const answer = known.get(key)
-  if (answer === undefined) asked.set(key, question)
-  return answer
-}
-
-/** Memoizes a function of a text. */
-function memoized<V extends {}>(find: (text: string) => V): (text: string) => V {
-  const known = new Map<string, V>()
-  return (text) => {
-    const value = known.get(text) ?? find(text)
-    known.set(text, value)
-    return value
   }
 }
 
