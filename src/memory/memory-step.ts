@@ -170,8 +170,13 @@ export class MemoryStep {
 
   /** Active facts of a branch, summaries excluded; includes all that are alike to the text. */
   *candidates(tx: Tx, branch: string, text: string): Op<FactRecord[]> {
-    const { similarity, threshold, candidates } = this.settings
-    if (similarity === 'jaccard') return yield* tx.fact.candidates(branch, [...this.#wordsOf(text)], threshold)
+    const { similarity, threshold, candidates, contradicts } = this.settings
+    if (similarity === 'jaccard') {
+      // For the function they may be half as alike. What else the index finds depends on how frequent its words are at the moment.
+      const least = contradicts === null ? threshold : threshold / 2
+      const found = yield* tx.fact.candidates(branch, [...this.#wordsOf(text)], least)
+      return found.filter((fact) => jaccard(this.#wordsOf(fact.text), this.#wordsOf(text)) > least)
+    }
     if (similarity !== 'embeddings' && candidates === 'words') {
       return yield* tx.fact.candidates(branch, [...this.#wordsOf(text)], 0)
     }

@@ -1,5 +1,5 @@
 // A transaction for the rehearsal of a step: its reads are made outside of any transaction, and its writes stay in memory, where the reads
-// that a comparison needs find them. What the rehearsal of a step does to other rows is dropped.
+// that a comparison needs find them. Writes of other rows are dropped. Every write that a rehearsed step makes is listed here.
 import { memoized } from '../core/memoized.ts'
 import { summaryCategory } from '../entities/confidence.ts'
 import { subjectOf } from '../entities/disagreement.ts'
@@ -136,11 +136,14 @@ function factVerbs(): Partial<Tx['fact']> {
         (tx) => tx.fact.candidates(branch, words, threshold),
         (fact) => fact.branch === branch && words.some((word) => wordSet(fact.text).has(word)),
       ),
-    sameSubject: (branch, about) =>
-      now(
+    *sameSubject(branch, about) {
+      const facts = yield* now(
         (tx) => tx.fact.sameSubject(branch, about),
         (fact) => fact.branch === branch && about !== '' && subject(fact.text) === about,
-      ),
+      )
+      // The latest hundred, as in the ledger.
+      return facts.slice(-100)
+    },
     *insert(fact) {
       const seq = firstSeq + written.size
       written.set(fact.id, { ...fact, seq })

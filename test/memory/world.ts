@@ -127,6 +127,14 @@ export function tampered(inner: Ledger, change: (tx: Tx, step: string) => Tx): L
   }
 }
 
+/** A ledger that adds the name of each step that runs to a list. */
+export function listing(inner: Ledger, ran: string[]): Ledger {
+  return tampered(inner, (tx, step) => {
+    ran.push(step)
+    return tx
+  })
+}
+
 /** A transaction with some operations of one of its parts replaced. */
 export function replacing<K extends keyof Tx>(tx: Tx, part: K, verbs: Partial<Tx[K]>): Tx {
   return { ...tx, [part]: { ...tx[part], ...verbs } }
