@@ -88,7 +88,9 @@ function* carryWhatLasts(
   { branch, teams, open, durable }: Round,
 ): Op<FactRecord[]> {
   const offers: Array<Offer & { durable: boolean }> = []
-  for (const group of yield* groupsAmong(memory, open)) offers.push(...(yield* offersOf(memory, group, teams)))
+  for (const group of yield* groupsAmong(memory, open)) {
+    for (const offer of yield* offersOf(memory, group, teams)) offers.push(offer)
+  }
   const left: FactRecord[] = []
   // Durable offers first, so that the others are compared with the same state of the target in any order.
   for (const offer of offers.toSorted((a, b) => Number(b.durable) - Number(a.durable))) {

@@ -25,8 +25,8 @@ export function* groupAlike(ids: readonly string[], pairs: readonly AlikePair[],
   const pairsOf = Map.groupBy(pairs, ({ a }) => memberOf.get(a))
   const found: string[][] = []
   for (const group of groups) {
-    if (yield* hasClash(group, clashes)) found.push(...(yield* split(group, pairsOf.get(group) ?? [], clashes)))
-    else found.push(group)
+    const parts = (yield* hasClash(group, clashes)) ? yield* split(group, pairsOf.get(group) ?? [], clashes) : [group]
+    for (const part of parts) found.push(part)
   }
   return found
 }

@@ -5,6 +5,7 @@
 
 import { ErrandError } from '../core/errors.ts'
 import { memoized } from '../core/memoized.ts'
+import { nextTurn } from '../core/turns.ts'
 import { summaryCategory, toFraction } from '../entities/confidence.ts'
 import { disagree, lacksNumbers, readingOf, saysLess, subjectOf } from '../entities/disagreement.ts'
 import { likeness as jaccard, wordsOf } from '../entities/fact-tokens.ts'
@@ -107,6 +108,7 @@ async function rehearse(host: MemoryHost, op: Op<unknown>, answer: (asked: Quest
       throw error
     }
     if (next.done) return
+    await nextTurn()
     if (next.value instanceof Questions) reply = await answer(next.value)
     else reply = await host.read(next.value as Query)
   }

@@ -33,7 +33,7 @@ const noneOf = () => ({
   rulings: new Map(),
 })
 
-/** Questions that are asked together. An operation yields them to whoever runs it, who goes on once they are answered. */
+/** Questions that are asked together. An operation yields them, and goes on when they are answered. */
 export class Questions {
   readonly of: MapsOf<'question'> = noneOf()
 
