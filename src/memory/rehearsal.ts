@@ -75,6 +75,7 @@ function memoryParts(): Parts {
         const pending = yield* found((tx) => tx.observation.pending(branch, sessionId, limit + consumed.size))
         return pending.filter(({ id }) => !consumed.has(id)).slice(0, limit)
       },
+      insert: dropped,
       *consume(id) {
         consumed.add(id)
       },

@@ -127,12 +127,15 @@ export function tampered(inner: Ledger, change: (tx: Tx, step: string) => Tx): L
   }
 }
 
-/** A ledger that adds the name of each step that runs to a list. */
-export function listing(inner: Ledger, ran: string[]): Ledger {
-  return tampered(inner, (tx, step) => {
-    ran.push(step)
-    return tx
-  })
+/** A ledger that adds the name of each step that it receives to a list. */
+export function listing(inner: Ledger, received: string[]): Ledger {
+  return {
+    ...tampered(inner, (tx) => tx),
+    step(step) {
+      received.push(step.name)
+      return inner.step(step)
+    },
+  }
 }
 
 /** A transaction with some operations of one of its parts replaced. */
