@@ -13,9 +13,9 @@ import { sourceIn, sourceOf } from '../operations/steps/source.ts'
 import { branchOfTeam, memoryScopeOf, openBranch, ownBranch } from './branch-scope.ts'
 import { setBranchStatus } from './branches.ts'
 import { consolidatePending } from './consolidate-session.ts'
-import { deliberate } from './deliberate.ts'
 import { writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
+import { runMemoryStep } from './memory-step.ts'
 import { observe } from './record-observation.ts'
 import { branchSchema } from './request-fields.ts'
 import { answerObserved, callObserved, type Observed, toolObserved } from './team/observe-work.ts'
@@ -118,14 +118,14 @@ function observationsOfChat(taskId: string, context: readonly ChatLine[]): Obser
  * @throws ErrandError INVALID_INPUT for `main`
  */
 export function archiveBranch(host: MemoryHost, caller: Caller, name: string): Promise<string[]> {
-  return deliberate(host, 'archive branch', function* (tx, d): Op<string[]> {
+  return runMemoryStep(host, 'archive branch', function* (tx, memory): Op<string[]> {
     const closed: string[] = []
     const open = [yield* branchOfTeam(tx, caller, name)]
     for (let branch = open.shift(); branch !== undefined; branch = open.shift()) {
       if (branch.name !== mainBranch && branch.status !== 'archived') {
-        yield* consolidatePending(tx, d, { branch: branch.name, trigger: 'archive' })
+        yield* consolidatePending(tx, memory, { branch: branch.name, trigger: 'archive' })
       }
-      yield* setBranchStatus(tx, branch, 'archived', d.ctx)
+      yield* setBranchStatus(tx, branch, 'archived', memory.ctx)
       closed.push(branch.name)
       const parent = branch.name
       const below = yield* everyRow((after, limit) => tx.branch.list({ parent }, limit, after))

@@ -9,9 +9,9 @@ import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { consolidatePending } from './consolidate-session.ts'
 import { type Consolidated, ConsolidationRun, sumOf } from './consolidation-run.ts'
-import type { Deliberation } from './deliberate.ts'
 import { markFact } from './fact-writes.ts'
 import { durableRuleOf } from './memory-settings.ts'
+import type { MemoryStep } from './memory-step.ts'
 import { keyFindings } from './summary-text.ts'
 
 export interface CheckpointRequest {
@@ -29,18 +29,22 @@ export interface Checkpoint extends Consolidated {
 }
 
 /** First consolidates the observations of the branch, in runs of their own, which are included in the returned counts. */
-export function* checkpointTask(tx: Tx, d: Deliberation, { team, taskId, trigger }: CheckpointRequest): Op<Checkpoint> {
-  const sessions = yield* consolidatePending(tx, d, { branch: team.branch, trigger })
-  const run = new ConsolidationRun(d, {
+export function* checkpointTask(
+  tx: Tx,
+  memory: MemoryStep,
+  { team, taskId, trigger }: CheckpointRequest,
+): Op<Checkpoint> {
+  const sessions = yield* consolidatePending(tx, memory, { branch: team.branch, trigger })
+  const run = new ConsolidationRun(memory, {
     type: 'task_checkpoint',
     sourceBranch: team.branch,
     targetBranch: team.parentBranch,
     taskId,
     trigger,
   })
-  const rule = durableRuleOf(d.settings, team)
+  const rule = durableRuleOf(memory.settings, team)
   const facts = yield* everyRow((after, limit) => tx.fact.active(team.branch, after, limit))
-  for (const fact of facts) yield* judge(tx, d, run, fact, rule)
+  for (const fact of facts) yield* judge(tx, memory, run, fact, rule)
   const durable = facts.filter((fact) => lasts(fact, rule))
   const ephemeral = facts.length - durable.length
   const summary = summaryOf(team.branch, durable, ephemeral)
@@ -48,10 +52,10 @@ export function* checkpointTask(tx: Tx, d: Deliberation, { team, taskId, trigger
   return { ...sumOf([sessions, own]), historyId, durable: durable.map(({ id }) => id), ephemeral, summary }
 }
 
-function* judge(tx: Tx, d: Deliberation, run: ConsolidationRun, fact: FactRecord, rule: DurableRule): Op<void> {
+function* judge(tx: Tx, memory: MemoryStep, run: ConsolidationRun, fact: FactRecord, rule: DurableRule): Op<void> {
   const verdict = lasts(fact, rule) ? 'durable' : 'ephemeral'
   if (fact.verdict === verdict) return
-  yield* markFact(tx, d, fact, { verdict })
+  yield* markFact(tx, memory, fact, { verdict })
   run.decide('judged', fact.id, { note: verdict })
   run.counts.factsUpdated++
 }

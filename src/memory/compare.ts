@@ -4,8 +4,9 @@ import { subjectOf } from '../entities/disagreement.ts'
 import type { FactRecord } from '../entities/memory.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { ConsolidationRun } from './consolidation-run.ts'
-import type { Deliberation, FactLike, Ground, Resolution } from './deliberate.ts'
 import { disputeFact, supersedeFact } from './fact-writes.ts'
+import type { FactLike, Ground, MemoryStep, Resolution } from './memory-step.ts'
+import { together } from './outside-answers.ts'
 
 export interface AlikeFact {
   fact: FactRecord
@@ -25,7 +26,7 @@ export interface Comparison {
 /** Compares with all active facts of a branch except itself; summaries are excluded. */
 export function* compare(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   branch: string,
   incoming: FactLike & { id?: string },
 ): Op<Comparison> {
@@ -33,24 +34,43 @@ export function* compare(
   const onSubject = yield* tx.fact.sameSubject(branch, subjectOf(incoming.text))
   const ofSubject = new Set(onSubject.map(({ id }) => id))
   const facts = new Map(
-    [...(yield* d.candidates(tx, branch, incoming.text)), ...onSubject].map((fact) => [fact.id, fact]),
+    [...(yield* memory.candidates(tx, branch, incoming.text)), ...onSubject].map((fact) => [fact.id, fact]),
   )
-  for (const fact of facts.values()) {
-    if (fact.id === incoming.id) continue
-    const likeness = d.likeness(fact.text, incoming.text)
-    const isAlike = likeness > d.settings.threshold
-    const ground = d.contradicts(fact, incoming, isAlike || ofSubject.has(fact.id))
+  if (incoming.id !== undefined) facts.delete(incoming.id)
+  const compared = yield* together([...facts.values()], (fact) =>
+    compareOne(memory, fact, incoming, ofSubject.has(fact.id)),
+  )
+  for (const { fact, likeness, ground } of compared) {
     if (ground !== null) found.contrary.push({ fact, likeness, ground })
-    else if (isAlike) (d.lacksNumbers(fact.text, incoming.text) ? found.lesser : found.alike).push({ fact, likeness })
+    else if (likeness > memory.settings.threshold) {
+      ;(memory.lacksNumbers(fact.text, incoming.text) ? found.lesser : found.alike).push({ fact, likeness })
+    }
   }
   found.alike.sort(byRank)
   found.contrary.sort(byRank)
   return found
 }
 
+function* compareOne(
+  memory: MemoryStep,
+  fact: FactRecord,
+  incoming: FactLike,
+  isOfSubject: boolean,
+): Op<AlikeFact & { ground: Ground | null }> {
+  const likeness = yield* memory.likeness(fact.text, incoming.text)
+  const areRelated = isOfSubject || likeness > memory.settings.threshold
+  return { fact, likeness, ground: yield* memory.contradicts(fact, incoming, areRelated) }
+}
+
+/** Those of the facts that are alike to the first one. */
+export function* alikeTo(memory: MemoryStep, { text }: FactRecord, facts: readonly FactRecord[]): Op<FactRecord[]> {
+  const areAlike = yield* together(facts, (fact) => memory.isAlike(text, fact.text))
+  return facts.filter((_, at) => areAlike[at])
+}
+
 /** The `comparedBy` of a new fact. Null if it is alike to lesser facts: the agent level compares it again and may supersede them. */
-export function comparedWith(d: Deliberation, text: string, lesser: readonly AlikeFact[]): string | null {
-  return lesser.length === 0 ? d.measure(text) : null
+export function* comparedWith(memory: MemoryStep, text: string, lesser: readonly AlikeFact[]): Op<string | null> {
+  return lesser.length === 0 ? yield* memory.measure(text) : null
 }
 
 function byRank(a: AlikeFact, b: AlikeFact): number {
@@ -74,33 +94,33 @@ const maxNamed = 20
  */
 export function* settleContradictions(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   run: ConsolidationRun,
   incoming: FactRecord,
   contrary: readonly ContraryFact[],
 ): Op<{ fact: FactRecord; settlements: Settlement[] }> {
   const since = yield* asOldAsFound(tx, incoming)
-  const judged: Array<ContraryFact & { resolution: Resolution }> = []
-  for (const each of contrary) {
-    judged.push({ ...each, resolution: d.settle(since, yield* asOldAsFound(tx, each.fact)) })
-  }
+  const aged: FactRecord[] = []
+  for (const { fact } of contrary) aged.push(yield* asOldAsFound(tx, fact))
+  const resolutions = yield* together(aged, (existing) => memory.settle(since, existing))
+  const judged = contrary.map((each, at) => ({ ...each, resolution: resolutions[at] as Resolution }))
   // If it is superseded by one of them, it settles nothing with the others.
   const winner = judged.find(({ resolution }) => resolution === 'existing')
   let fact = incoming
   const settlements: Settlement[] = []
   for (const { fact: existing, likeness, ground, resolution } of winner === undefined ? judged : [winner]) {
-    const why = { similarity: likeness, note: noteOf(d, ground) }
+    const why = { similarity: likeness, note: noteOf(memory, ground) }
     if (resolution === 'keep-both') {
       // If both are already flagged, the record may be omitted.
       if (existing.disputed && fact.disputed && settlements.length >= maxNamed) continue
-      fact = yield* disputeFact(tx, d, fact)
-      yield* disputeFact(tx, d, existing)
+      fact = yield* disputeFact(tx, memory, fact)
+      yield* disputeFact(tx, memory, existing)
       run.decide('contradicted', fact.id, { otherId: existing.id, ...why })
     } else if (resolution === 'incoming') {
-      yield* supersedeFact(tx, d, existing, fact.id)
+      yield* supersedeFact(tx, memory, existing, fact.id)
       run.decide('settled', existing.id, { otherId: fact.id, ...why })
     } else {
-      fact = yield* supersedeFact(tx, d, fact, existing.id)
+      fact = yield* supersedeFact(tx, memory, fact, existing.id)
       run.decide('settled', fact.id, { otherId: existing.id, ...why })
     }
     settlements.push({ existing, ground, resolution })
@@ -120,7 +140,7 @@ function* asOldAsFound(tx: Tx, fact: FactRecord): Op<FactRecord> {
 }
 
 /** The note in the history: policy and ground. */
-function noteOf({ settings: { onContradiction } }: Deliberation, ground: Ground): string {
+function noteOf({ settings: { onContradiction } }: MemoryStep, ground: Ground): string {
   return `${typeof onContradiction === 'function' ? 'judge' : onContradiction}: ${ground}`
 }
 

@@ -9,9 +9,9 @@ import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireOpenBranch } from './branches.ts'
 import { type ContraryFact, compare, settleContradictions } from './compare.ts'
 import { type Consolidated, ConsolidationRun } from './consolidation-run.ts'
-import type { Deliberation } from './deliberate.ts'
 import { confirmFact, disputeFact, insertFact, markFact, supersedeFact } from './fact-writes.ts'
 import { type AlikePair, type Covered, groupAlike, pairKey, splitBySurvivor } from './group-facts.ts'
+import type { MemoryStep } from './memory-step.ts'
 import { keyFindings } from './summary-text.ts'
 
 export interface AgentRequest {
@@ -27,11 +27,11 @@ const maxFactsPerRun = 1_000_000
 /** `summary` is null for an agent without facts. @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
 export function* consolidateAgent(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   { branch, agentId, taskId, trigger }: AgentRequest,
 ): Op<Consolidated & { summary: string | null }> {
   const on = yield* requireOpenBranch(tx, branch)
-  const run = new ConsolidationRun(d, {
+  const run = new ConsolidationRun(memory, {
     type: 'agent_complete',
     sourceBranch: branch,
     targetBranch: on.parent ?? branch,
@@ -39,37 +39,40 @@ export function* consolidateAgent(
     agentId,
     trigger,
   })
-  yield* mergeDuplicates(tx, d, run, branch)
-  const summary = yield* refreshSummary(tx, d, run, on, agentId)
+  yield* mergeDuplicates(tx, memory, run, branch)
+  const summary = yield* refreshSummary(tx, memory, run, on, agentId)
   const consolidated = yield* run.close(tx, { summary: summary ?? `${agentId} has no facts on ${branch}.` })
   return { ...consolidated, summary }
 }
 
 /** Merges the duplicate facts of a branch. */
-function* mergeDuplicates(tx: Tx, d: Deliberation, run: ConsolidationRun, branch: string): Op<void> {
+function* mergeDuplicates(tx: Tx, memory: MemoryStep, run: ConsolidationRun, branch: string): Op<void> {
   const [sample] = yield* tx.fact.active(branch, 0, 1)
   if (sample === undefined) return
-  const measure = d.measure(sample.text)
+  const measure = yield* memory.measure(sample.text)
   const uncompared = yield* tx.fact.uncompared(branch, measure, maxFactsPerRun)
-  const { facts, pairs, contrary, against } = yield* pairsOf(tx, d, branch, uncompared)
-  const superseded = yield* settleAll(tx, d, run, { facts, against, uncompared })
+  const { facts, pairs, contrary, against } = yield* pairsOf(tx, memory, branch, uncompared)
+  const superseded = yield* settleAll(tx, memory, run, { facts, against, uncompared })
   const left = [...facts.values()].filter(({ id }) => !superseded.has(id))
   const ids = left.sort((a, b) => a.seq - b.seq).map(({ id }) => id)
   const factOf = (id: string): FactRecord => facts.get(id) as FactRecord
-  const clashes = (a: string, b: string): boolean =>
-    contrary.has(pairKey(a, b)) || (areDisputed(factOf(a), factOf(b)) && d.contradicts(factOf(a), factOf(b)) !== null)
+  function* clashes(a: string, b: string): Op<boolean> {
+    if (contrary.has(pairKey(a, b))) return true
+    return areDisputed(factOf(a), factOf(b)) && (yield* memory.contradicts(factOf(a), factOf(b))) !== null
+  }
   const open = pairs.filter(({ a, b }) => !superseded.has(a) && !superseded.has(b))
   const rules = {
-    saysLess: (a: FactRecord, b: FactRecord) => d.saysLess(a.text, b.text),
-    covers: (a: FactRecord, b: FactRecord) => d.mayReplace(a, b),
+    saysLess: (a: FactRecord, b: FactRecord) => memory.saysLess(a.text, b.text),
+    covers: (a: FactRecord, b: FactRecord) => memory.mayReplace(a, b),
   }
-  for (const group of groupAlike(ids, open, clashes)) {
+  for (const group of yield* groupAlike(ids, open, clashes)) {
     for (const each of splitBySurvivor(group.map(factOf), open, rules)) {
-      facts.set(each.survivor.id, yield* supersedeCovered(tx, d, run, each))
+      facts.set(each.survivor.id, yield* supersedeCovered(tx, memory, run, each))
       for (const { id } of each.covered) superseded.add(id)
     }
   }
-  for (const { id } of uncompared) if (!superseded.has(id)) yield* markFact(tx, d, factOf(id), { comparedBy: measure })
+  for (const { id } of uncompared)
+    if (!superseded.has(id)) yield* markFact(tx, memory, factOf(id), { comparedBy: measure })
 }
 
 interface Pairs {
@@ -82,13 +85,13 @@ interface Pairs {
   against: Map<string, ContraryFact[]>
 }
 
-function* pairsOf(tx: Tx, d: Deliberation, branch: string, uncompared: readonly FactRecord[]): Op<Pairs> {
+function* pairsOf(tx: Tx, memory: MemoryStep, branch: string, uncompared: readonly FactRecord[]): Op<Pairs> {
   const facts = new Map(uncompared.map((fact) => [fact.id, fact]))
   const pairs: AlikePair[] = []
   const contrary = new Set<string>()
   const against = new Map<string, ContraryFact[]>()
   for (const fact of uncompared) {
-    const found = yield* compare(tx, d, branch, fact)
+    const found = yield* compare(tx, memory, branch, fact)
     for (const { fact: other, likeness } of [...found.alike, ...found.lesser]) {
       facts.set(other.id, facts.get(other.id) ?? other)
       pairs.push({ a: fact.id, b: other.id, likeness })
@@ -105,7 +108,7 @@ function* pairsOf(tx: Tx, d: Deliberation, branch: string, uncompared: readonly 
  */
 function* settleAll(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   run: ConsolidationRun,
   { facts, against, uncompared }: Pick<Pairs, 'facts' | 'against'> & { uncompared: readonly FactRecord[] },
 ): Op<Set<string>> {
@@ -119,7 +122,7 @@ function* settleAll(
     const open = others.filter((each) => !superseded.has(each.fact.id) && !waiting.has(each.fact.id))
     const unsettled = open.filter((each) => !areDisputed(fact, each.fact))
     if (superseded.has(id) || unsettled.length === 0) continue
-    const { settlements, fact: settled } = yield* settleContradictions(tx, d, run, fact, unsettled)
+    const { settlements, fact: settled } = yield* settleContradictions(tx, memory, run, fact, unsettled)
     for (const changed of [settled.id, ...settlements.map(({ existing }) => existing.id)]) {
       const now = (yield* tx.fact.get(changed)) as FactRecord
       facts.set(changed, now)
@@ -137,24 +140,25 @@ function areDisputed(a: FactRecord, b: FactRecord): boolean {
 /** Supersedes facts by a survivor, whose confidence stays. Returns it as it is afterwards. */
 function* supersedeCovered(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   run: ConsolidationRun,
   { survivor, covered }: Covered,
 ): Op<FactRecord> {
   for (const loser of covered) {
-    yield* supersedeFact(tx, d, loser, survivor.id)
-    run.decide('superseded', loser.id, { otherId: survivor.id, similarity: d.likeness(loser.text, survivor.text) })
+    yield* supersedeFact(tx, memory, loser, survivor.id)
+    const similarity = yield* memory.likeness(loser.text, survivor.text)
+    run.decide('superseded', loser.id, { otherId: survivor.id, similarity })
     run.counts.factsDeduplicated++
   }
-  return yield* inheritSources(tx, d, survivor, covered)
+  return yield* inheritSources(tx, memory, survivor, covered)
 }
 
 /** The survivor inherits the sources of superseded facts that said no less, and their disputes. */
-function* inheritSources(tx: Tx, d: Deliberation, fact: FactRecord, losers: readonly FactRecord[]): Op<FactRecord> {
-  const same = losers.filter(({ text }) => !d.saysLess(text, fact.text))
+function* inheritSources(tx: Tx, memory: MemoryStep, fact: FactRecord, losers: readonly FactRecord[]): Op<FactRecord> {
+  const same = losers.filter(({ text }) => !memory.saysLess(text, fact.text))
   const statedBy = joinedSources(same.map((loser) => loser.statedBy))
-  const confirmed = yield* confirmFact(tx, d, fact, fact.confidence, statedBy)
-  return losers.some(({ disputed }) => disputed) ? yield* disputeFact(tx, d, confirmed) : confirmed
+  const confirmed = yield* confirmFact(tx, memory, fact, fact.confidence, statedBy)
+  return losers.some(({ disputed }) => disputed) ? yield* disputeFact(tx, memory, confirmed) : confirmed
 }
 
 /**
@@ -163,7 +167,7 @@ function* inheritSources(tx: Tx, d: Deliberation, fact: FactRecord, losers: read
  */
 function* refreshSummary(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   run: ConsolidationRun,
   branch: BranchRecord,
   agentId: string,
@@ -175,7 +179,7 @@ function* refreshSummary(
   if (facts.length === 0) return known?.text ?? null
   const text = summaryOf(agentId, facts)
   if (known?.text === text) return text
-  const summary = yield* insertFact(tx, d, {
+  const summary = yield* insertFact(tx, memory, {
     branch: branch.name,
     text,
     category: summaryCategory,
@@ -186,7 +190,7 @@ function* refreshSummary(
     agentId,
   })
   run.decide('summarized', summary.id, { otherId: known?.id ?? null })
-  if (known !== undefined) yield* supersedeFact(tx, d, known, summary.id)
+  if (known !== undefined) yield* supersedeFact(tx, memory, known, summary.id)
   return text
 }
 

@@ -10,12 +10,13 @@ import type { TeamRecord } from '../entities/team.ts'
 import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { requireOpenBranch } from './branches.ts'
-import { compare } from './compare.ts'
+import { alikeTo, compare } from './compare.ts'
 import { type Consolidated, ConsolidationRun } from './consolidation-run.ts'
-import type { Deliberation } from './deliberate.ts'
-import { type AlikePair, groupAlike, pairKey, possiblePairs, splitBySurvivor } from './group-facts.ts'
+import { type AlikePair, groupAlike, type Pair, pairKey, possiblePairs, splitBySurvivor } from './group-facts.ts'
 import { type DurableSettings, durableRuleOf } from './memory-settings.ts'
+import type { Ground, MemoryStep } from './memory-step.ts'
 import { Carrier, type Conflict, type Offer } from './merge.ts'
+import { together } from './outside-answers.ts'
 
 export interface ProjectRequest {
   /** Null: all tasks whose branch is directly below. */
@@ -36,21 +37,21 @@ export interface ProjectConsolidated extends Consolidated {
 /** @throws ErrandError NOT_FOUND for an unknown branch, and for a task without a branch directly below it; BRANCH_CLOSED */
 export function* consolidateProject(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   { taskIds, branch, trigger }: ProjectRequest,
 ): Op<ProjectConsolidated> {
   yield* requireOpenBranch(tx, branch)
   const teams = taskIds === null ? yield* teamsBelow(tx, branch) : yield* teamsNamed(tx, branch, taskIds)
-  const run = new ConsolidationRun(d, {
+  const run = new ConsolidationRun(memory, {
     type: 'project_checkpoint',
     sourceBranch: teams.length === 1 ? (teams[0] as Source).branch : branch,
     targetBranch: branch,
     trigger,
   })
-  const carrier = new Carrier(d, run, branch)
+  const carrier = new Carrier(memory, run, branch)
   const facts: FactRecord[] = []
   for (const team of teams) {
-    yield* d.prepare(tx, team.branch)
+    yield* memory.prepare(tx, team.branch)
     for (const fact of yield* everyRow((after, limit) => tx.fact.unmerged(team.branch, after, limit))) {
       if (fact.mergedTo === null) facts.push(fact)
       else yield* carrier.passOn(tx, fact)
@@ -61,7 +62,7 @@ export function* consolidateProject(
   // Carrying facts can split groups and create new matches on the target, so repeat until nothing changes.
   for (let before = -1; before !== open.length; ) {
     before = open.length
-    open = yield* carryWhatLasts(tx, d, carrier, { branch, teams, open, durable })
+    open = yield* carryWhatLasts(tx, memory, carrier, { branch, teams, open, durable })
   }
   const ephemeral = open.length
   const summary = `${counted(teams.length, 'task')}: ${counted(durable.length, 'fact')} reached ${branch}, ${counted(ephemeral, 'other')} did not.`
@@ -82,15 +83,18 @@ interface Round {
 /** Carries the groups that last or are known on the target; returns the facts that are left. */
 function* carryWhatLasts(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   carrier: Carrier,
   { branch, teams, open, durable }: Round,
 ): Op<FactRecord[]> {
-  const offers = groupsAmong(d, open).flatMap((group) => offersOf(d, group, teams))
+  const offers: Array<Offer & { durable: boolean }> = []
+  for (const group of yield* groupsAmong(memory, open)) {
+    for (const offer of yield* offersOf(memory, group, teams)) offers.push(offer)
+  }
   const left: FactRecord[] = []
   // Durable offers first, so that the others are compared with the same state of the target in any order.
   for (const offer of offers.toSorted((a, b) => Number(b.durable) - Number(a.durable))) {
-    const reaches = offer.durable || (yield* compare(tx, d, branch, offer.fact)).alike.length > 0
+    const reaches = offer.durable || (yield* compare(tx, memory, branch, offer.fact)).alike.length > 0
     if (!reaches) {
       for (const member of offer.members) left.push(member)
       continue
@@ -144,21 +148,23 @@ interface Group {
 }
 
 /** Groups of alike facts of different tasks, and each of the others by itself; oldest first. */
-function groupsAmong(d: Deliberation, facts: readonly FactRecord[]): Group[] {
+function* groupsAmong(memory: MemoryStep, facts: readonly FactRecord[]): Op<Group[]> {
+  const byAge = facts.toSorted((a, b) => a.seq - b.seq)
+  const areLikeThemselves = yield* together(byAge, ({ text }) => memory.isAlike(text, text))
   // Identical texts are compared once.
-  const alike = Map.groupBy(
-    facts.toSorted((a, b) => a.seq - b.seq),
-    ({ id, text }) => (d.isAlike(text, text) ? text : `${id} ${text}`),
-  )
+  const alike = Map.groupBy(byAge, ({ id, text }, at) => (areLikeThemselves[at] ? text : `${id} ${text}`))
   const byRepresentative = new Map([...alike.values()].map((same) => [(same[0] as FactRecord).id, same]))
   const representatives = [...byRepresentative.values()].map(([first]) => first as FactRecord)
   const pairs: AlikePair[] = []
   const contrary = new Set<string>()
-  for (const [a, b] of possiblePairs(d.settings, representatives)) {
-    if (d.contradicts(a, b) !== null) contrary.add(pairKey(a.id, b.id))
-    else if (d.isAlike(a.text, b.text)) pairs.push({ a: a.id, b: b.id, likeness: d.likeness(a.text, b.text) })
+  const possible = possiblePairs(memory.settings, representatives)
+  for (const { a, b, likeness, ground } of yield* together(possible, (pair) => comparePair(memory, pair))) {
+    if (ground !== null) contrary.add(pairKey(a, b))
+    else if (likeness > memory.settings.threshold) pairs.push({ a, b, likeness })
   }
-  const groups = groupAlike([...byRepresentative.keys()], pairs, (a, b) => contrary.has(pairKey(a, b)))
+  const groups = yield* groupAlike([...byRepresentative.keys()], pairs, function* (a, b) {
+    return contrary.has(pairKey(a, b))
+  })
   const grouped = new Set(groups.flat())
   const alone = [...byRepresentative.keys()].filter((id) => !grouped.has(id)).map((id) => [id])
   const pairsOf = Map.groupBy(pairs, ({ a }) => a)
@@ -173,6 +179,11 @@ function groupsAmong(d: Deliberation, facts: readonly FactRecord[]): Group[] {
     .toSorted(({ members: [a] }, { members: [b] }) => (a as FactRecord).seq - (b as FactRecord).seq)
 }
 
+function* comparePair(memory: MemoryStep, [a, b]: Pair): Op<AlikePair & { ground: Ground | null }> {
+  const likeness = yield* memory.likeness(a.text, b.text)
+  return { a: a.id, b: b.id, likeness, ground: yield* memory.contradicts(a, b) }
+}
+
 function identicalPairs([first, ...others]: readonly FactRecord[]): AlikePair[] {
   return others.map(({ id }) => ({ a: (first as FactRecord).id, b: id, likeness: 1 }))
 }
@@ -181,36 +192,35 @@ function identicalPairs([first, ...others]: readonly FactRecord[]): AlikePair[] 
  * The survivors of a group with what they cover. Each further task counts as one more observation, also if what it found is alike to the
  * survivor and says more.
  */
-function offersOf(
-  d: Deliberation,
+function* offersOf(
+  memory: MemoryStep,
   { members: group, pairs }: Group,
   teams: readonly Source[],
-): Array<Offer & { durable: boolean }> {
+): Op<Array<Offer & { durable: boolean }>> {
   const found = splitBySurvivor(group, pairs, {
-    saysLess: (a, b) => d.saysLess(a.text, b.text),
-    covers: (a, b) => !d.lacksNumbers(a.text, b.text),
+    saysLess: (a, b) => memory.saysLess(a.text, b.text),
+    covers: (a, b) => !memory.lacksNumbers(a.text, b.text),
   })
-  return found.map(({ survivor, covered }) => {
+  const offers: Array<Offer & { durable: boolean }> = []
+  for (const { survivor, covered } of found) {
     const members = [survivor, ...covered]
     const known = new Set(members)
-    const more = group.filter((fact) => !known.has(fact) && saysMore(d, fact, survivor))
-    return offerOf(d, { survivor, members, supporters: [...members, ...more] }, teams)
-  })
-}
-
-function saysMore(d: Deliberation, fact: FactRecord, than: FactRecord): boolean {
-  return d.lacksNumbers(than.text, fact.text) && d.isAlike(than.text, fact.text)
+    const saying = group.filter((fact) => !known.has(fact) && memory.lacksNumbers(survivor.text, fact.text))
+    const more = yield* alikeTo(memory, survivor, saying)
+    offers.push(offerOf(memory, { survivor, members, supporters: [...members, ...more] }, teams))
+  }
+  return offers
 }
 
 function offerOf(
-  d: Deliberation,
+  memory: MemoryStep,
   { survivor: fact, members, supporters }: Record<'members' | 'supporters', FactRecord[]> & { survivor: FactRecord },
   teams: readonly Source[],
 ): Offer & { durable: boolean } {
   const statedBy = joinedSources(supporters.map((each) => each.statedBy))
   const branches = new Set(supporters.map(({ branch }) => branch))
   const confidence = Math.min(fullConfidence, fact.confidence + boostBy * (branches.size - 1))
-  const rules = teams.filter(({ branch }) => branches.has(branch)).map((team) => durableRuleOf(d.settings, team))
+  const rules = teams.filter(({ branch }) => branches.has(branch)).map((team) => durableRuleOf(memory.settings, team))
   const lasting = supporters.find(({ category }) =>
     rules.some((rule) => lasts({ confidence, category, statedBy }, rule)),
   )

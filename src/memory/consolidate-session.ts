@@ -7,8 +7,8 @@ import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireOpenBranch } from './branches.ts'
 import { type AlikeFact, type Comparison, compare, comparedWith, settleContradictions } from './compare.ts'
 import { type Consolidated, type ConsolidationCounts, ConsolidationRun, sumOf } from './consolidation-run.ts'
-import type { Deliberation, FactLike } from './deliberate.ts'
 import { confirmFact, insertFact } from './fact-writes.ts'
+import type { FactLike, MemoryStep } from './memory-step.ts'
 
 export interface SessionRequest {
   sessionId: string
@@ -25,11 +25,11 @@ const maxObservationsPerRun = 100_000
 /** @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
 export function* consolidateSession(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   { sessionId, branch, taskId, agentId, trigger }: SessionRequest,
 ): Op<Consolidated> {
   const on = yield* requireOpenBranch(tx, branch)
-  const run = new ConsolidationRun(d, {
+  const run = new ConsolidationRun(memory, {
     type: 'session_end',
     sourceBranch: branch,
     targetBranch: branch,
@@ -38,23 +38,35 @@ export function* consolidateSession(
     agentId: agentId ?? on.agentId,
     trigger,
   })
-  for (const observation of yield* tx.observation.pending(branch, sessionId, maxObservationsPerRun)) {
-    yield* consumeObservation(tx, d, run, observation)
+  const pending = yield* tx.observation.pending(branch, sessionId, maxObservationsPerRun)
+  if (pending.length > 0)
+    yield* memory.prepare(
+      tx,
+      branch,
+      pending.map(({ content }) => content),
+    )
+  for (const observation of pending) {
+    yield* consumeObservation(tx, memory, run, observation)
   }
   return yield* run.close(tx)
 }
 
-function* consumeObservation(tx: Tx, d: Deliberation, run: ConsolidationRun, observation: ObservationRecord): Op<void> {
-  const stated = factOf(d, observation)
-  const comparison = yield* compare(tx, d, observation.branch, stated)
+function* consumeObservation(
+  tx: Tx,
+  memory: MemoryStep,
+  run: ConsolidationRun,
+  observation: ObservationRecord,
+): Op<void> {
+  const stated = factOf(memory, observation)
+  const comparison = yield* compare(tx, memory, observation.branch, stated)
   const [best] = comparison.alike
-  if (best === undefined) yield* createFact(tx, d, run, observation, stated, comparison)
-  else yield* confirm(tx, d, run, observation, best)
+  if (best === undefined) yield* createFact(tx, memory, run, observation, stated, comparison)
+  else yield* confirm(tx, memory, run, observation, best)
   run.take(observation)
 }
 
 /** The observation as a fact. */
-function factOf({ ctx, settings }: Deliberation, observation: ObservationRecord): FactLike {
+function factOf({ ctx, settings }: MemoryStep, observation: ObservationRecord): FactLike {
   const { branch, content: text, type, sessionId, taskId, agentId, statedBy } = observation
   return {
     branch,
@@ -71,13 +83,13 @@ function factOf({ ctx, settings }: Deliberation, observation: ObservationRecord)
 
 function* confirm(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   run: ConsolidationRun,
   { id: observationId, statedBy }: ObservationRecord,
   { fact, likeness }: AlikeFact,
 ): Op<void> {
   const before = fact.confidence
-  const { confidence: after } = yield* confirmFact(tx, d, fact, boosted(before), [statedBy])
+  const { confidence: after } = yield* confirmFact(tx, memory, fact, boosted(before), [statedBy])
   if (after === before) {
     run.decide('confirmed', fact.id, { observationId, similarity: likeness })
     run.counts.factsDeduplicated++
@@ -89,30 +101,30 @@ function* confirm(
 
 function* createFact(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   run: ConsolidationRun,
   { id: observationId }: ObservationRecord,
   { createdAt: _createdAt, ...stated }: FactLike,
   { lesser, contrary }: Comparison,
 ): Op<void> {
-  const comparedBy = comparedWith(d, stated.text, lesser)
-  const fact = yield* insertFact(tx, d, { ...stated, observationId, comparedBy })
+  const comparedBy = yield* comparedWith(memory, stated.text, lesser)
+  const fact = yield* insertFact(tx, memory, { ...stated, observationId, comparedBy })
   run.decide('created', fact.id, { observationId, after: fact.confidence, note: fact.category })
   run.counts.factsCreated++
-  yield* settleContradictions(tx, d, run, fact, contrary)
+  yield* settleContradictions(tx, memory, run, fact, contrary)
 }
 
 /** Consolidates every session with pending observations on the branch, each in a run of its own. @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
 export function* consolidatePending(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   { branch, trigger }: Pick<SessionRequest, 'branch' | 'trigger'>,
 ): Op<ConsolidationCounts> {
   const runs: Consolidated[] = []
   for (const sessionId of yield* tx.observation.pendingSessions(branch)) {
     let run: Consolidated
     do {
-      run = yield* consolidateSession(tx, d, { sessionId, branch, taskId: null, agentId: null, trigger })
+      run = yield* consolidateSession(tx, memory, { sessionId, branch, taskId: null, agentId: null, trigger })
       runs.push(run)
     } while (run.observationsProcessed === maxObservationsPerRun)
   }

@@ -13,8 +13,8 @@ import { consolidateAgent } from './consolidate-agent.ts'
 import { consolidateProject } from './consolidate-project.ts'
 import { consolidatePending, consolidateSession } from './consolidate-session.ts'
 import { type Consolidated, countsShape, sumOf } from './consolidation-run.ts'
-import { type Deliberation, deliberate } from './deliberate.ts'
 import type { MemoryHost } from './memory-host.ts'
+import { type MemoryStep, runMemoryStep } from './memory-step.ts'
 import { type Merge, mergeBranch } from './merge.ts'
 import { agentIdSchema, branchSchema, sessionIdSchema } from './request-fields.ts'
 import { ensureTeam } from './team/team.ts'
@@ -62,15 +62,15 @@ export function consolidate(
   request: ConsolidateRequest,
 ): Promise<ConsolidateOutcome> {
   const work = { session, agent, task, project }[request.level]
-  return deliberate(host, `consolidate ${request.level}`, (tx, d) => work(tx, d, caller, request))
+  return runMemoryStep(host, `consolidate ${request.level}`, (tx, memory) => work(tx, memory, caller, request))
 }
 
-function* session(tx: Tx, d: Deliberation, caller: Caller, request: ConsolidateRequest): Op<ConsolidateOutcome> {
+function* session(tx: Tx, memory: MemoryStep, caller: Caller, request: ConsolidateRequest): Op<ConsolidateOutcome> {
   const sessionId = required(request, 'sessionId')
   const { taskId = null, agentId = null } = request
   const runs: Consolidated[] = []
   for (const branch of yield* branchesOfSession(tx, caller, sessionId, request)) {
-    runs.push(yield* consolidateSession(tx, d, { sessionId, branch, taskId, agentId, trigger }))
+    runs.push(yield* consolidateSession(tx, memory, { sessionId, branch, taskId, agentId, trigger }))
   }
   const [first] = runs
   return { ...sumOf(runs), ...(runs.length === 1 && first !== undefined ? { historyId: first.historyId } : {}) }
@@ -96,11 +96,11 @@ function* branchesOfSession(
   return pending.length > 0 ? pending : [meant.name]
 }
 
-function* agent(tx: Tx, d: Deliberation, caller: Caller, request: ConsolidateRequest): Op<ConsolidateOutcome> {
+function* agent(tx: Tx, memory: MemoryStep, caller: Caller, request: ConsolidateRequest): Op<ConsolidateOutcome> {
   const agentId = required(request, 'agentId')
   const scope = yield* agentScopeOf(tx, agentId, request)
   yield* branchOfTeam(tx, caller, scope.branch)
-  const { summary, ...rest } = yield* consolidateAgent(tx, d, { ...scope, agentId, trigger })
+  const { summary, ...rest } = yield* consolidateAgent(tx, memory, { ...scope, agentId, trigger })
   return { ...rest, ...(summary === null ? {} : { summary }) }
 }
 
@@ -138,25 +138,25 @@ function unknownAgent(agentId: string, where: string, details: Record<string, un
   )
 }
 
-function* task(tx: Tx, d: Deliberation, caller: Caller, request: ConsolidateRequest): Op<ConsolidateOutcome> {
+function* task(tx: Tx, memory: MemoryStep, caller: Caller, request: ConsolidateRequest): Op<ConsolidateOutcome> {
   const taskId = required(request, 'taskId')
   if (caller.taskId !== undefined && (yield* memoryScopeOf(tx, caller.taskId)).team?.taskId !== taskId) {
     throw notOwnTeam(caller, taskId)
   }
   // Throws for a deleted task: its team was deleted with it.
-  const team = yield* ensureTeam(tx, yield* loadToChange(tx, taskId), d.ctx)
-  return yield* checkpointTask(tx, d, { team, taskId, trigger })
+  const team = yield* ensureTeam(tx, yield* loadToChange(tx, taskId), memory.ctx)
+  return yield* checkpointTask(tx, memory, { team, taskId, trigger })
 }
 
 function* project(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   caller: Caller,
   { taskIds, taskId, branch = mainBranch }: ConsolidateRequest,
 ): Op<ConsolidateOutcome> {
   if (caller.taskId !== undefined) throw notOwnTeam(caller, branch)
   const named = taskIds ?? (taskId === undefined ? null : [taskId])
-  const { conflicts: _, ...outcome } = yield* consolidateProject(tx, d, { taskIds: named, branch, trigger })
+  const { conflicts: _, ...outcome } = yield* consolidateProject(tx, memory, { taskIds: named, branch, trigger })
   return outcome
 }
 
@@ -194,11 +194,11 @@ export function merge(
   caller: Caller,
   { branch, into, only }: z.output<ReturnType<typeof mergeSchema>>,
 ): Promise<Merge> {
-  return deliberate(host, 'merge', function* (tx, d): Op<Merge> {
+  return runMemoryStep(host, 'merge', function* (tx, memory): Op<Merge> {
     const from = yield* branchOfTeam(tx, caller, branch)
     const target = into ?? from.parent ?? mainBranch
     yield* branchOfTeam(tx, caller, target)
-    if (from.status !== 'archived') yield* consolidatePending(tx, d, { branch, trigger })
-    return yield* mergeBranch(tx, d, { from: branch, into: target, only, taskId: null, agentId: null, trigger })
+    if (from.status !== 'archived') yield* consolidatePending(tx, memory, { branch, trigger })
+    return yield* mergeBranch(tx, memory, { from: branch, into: target, only, taskId: null, agentId: null, trigger })
   })
 }

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { ConsolidationRecord, DecisionKind, DecisionRecord, ObservationRecord } from '../entities/memory.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import type { Deliberation } from './deliberate.ts'
+import type { MemoryStep } from './memory-step.ts'
 
 /** The counts of a run. Summaries of agents are not counted. */
 export const countsShape = {
@@ -39,10 +39,10 @@ export class ConsolidationRun {
   readonly #decisions: Array<Omit<DecisionRecord, 'seq'>> = []
   readonly #observations: string[] = []
 
-  constructor(d: Deliberation, subject: RunSubject) {
-    this.id = d.nextId('cons')
+  constructor(memory: MemoryStep, subject: RunSubject) {
+    this.id = memory.nextId('cons')
     this.#subject = subject
-    this.#at = d.ctx.at
+    this.#at = memory.ctx.at
   }
 
   /** Marks an observation as consolidated by this run. */

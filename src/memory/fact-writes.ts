@@ -3,8 +3,8 @@ import type { FactRecord } from '../entities/memory.ts'
 import { addVoice, joinedSources, maxConfidence, type Source } from '../entities/source.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { StepContext } from '../operations/steps/step-context.ts'
-import type { Deliberation } from './deliberate.ts'
 import type { MemoryHost } from './memory-host.ts'
+import type { MemoryStep } from './memory-step.ts'
 
 /** The fields of a new fact; it starts active, undisputed and unmerged. */
 export type NewFact = Pick<
@@ -13,8 +13,8 @@ export type NewFact = Pick<
 > &
   Partial<Pick<FactRecord, 'observationId' | 'originId' | 'comparedBy'>>
 
-/** The part of a deliberation that writing needs; steps that compare nothing write without a deliberation. */
-export type Writer = Pick<Deliberation, 'ctx' | 'nextId'> & Partial<Pick<Deliberation, 'written'>>
+/** The part of a step of memory that writing needs; other steps write without the rest. */
+export type Writer = Pick<MemoryStep, 'ctx' | 'nextId'> & Partial<Pick<MemoryStep, 'written'>>
 
 /** A writer for a step that compares nothing. */
 export function writerAt(ctx: StepContext, host: Pick<MemoryHost, 'nextId'>): Writer {
@@ -22,33 +22,33 @@ export function writerAt(ctx: StepContext, host: Pick<MemoryHost, 'nextId'>): Wr
 }
 
 /** The confidence is limited by what its sources allow. */
-export function* insertFact(tx: Tx, d: Writer, given: NewFact): Op<FactRecord> {
+export function* insertFact(tx: Tx, writer: Writer, given: NewFact): Op<FactRecord> {
   const fact: Omit<FactRecord, 'seq'> = {
     observationId: null,
     originId: null,
     comparedBy: null,
     ...given,
     confidence: Math.min(given.confidence, maxConfidence(given.statedBy)),
-    id: d.nextId('fact'),
+    id: writer.nextId('fact'),
     status: 'active',
     successorId: null,
     disputed: false,
     verdict: null,
     mergedTo: null,
     mergedConfidence: null,
-    createdAt: d.ctx.at,
-    updatedAt: d.ctx.at,
+    createdAt: writer.ctx.at,
+    updatedAt: writer.ctx.at,
   }
   const stored = { ...fact, seq: yield* tx.fact.insert(fact) }
-  if (d.written !== undefined) yield* d.written(tx, stored)
+  if (writer.written !== undefined) yield* writer.written(tx, stored)
   return stored
 }
 
 /** Marks of a fact that do not change its age: whether it was compared, judged, carried. */
 export type FactMarks = Partial<Pick<FactRecord, 'comparedBy' | 'verdict' | 'mergedTo' | 'mergedConfidence'>>
 
-export function* markFact(tx: Tx, d: Writer, fact: FactRecord, marks: FactMarks): Op<FactRecord> {
-  return yield* saved(tx, d, { ...fact, ...marks })
+export function* markFact(tx: Tx, writer: Writer, fact: FactRecord, marks: FactMarks): Op<FactRecord> {
+  return yield* saved(tx, writer, { ...fact, ...marks })
 }
 
 /**
@@ -57,7 +57,7 @@ export function* markFact(tx: Tx, d: Writer, fact: FactRecord, marks: FactMarks)
  */
 export function* confirmFact(
   tx: Tx,
-  d: Writer,
+  writer: Writer,
   fact: FactRecord,
   confidence: number,
   by: readonly Source[],
@@ -65,22 +65,22 @@ export function* confirmFact(
   const statedBy = joinedSources([fact.statedBy, by])
   const reached = addVoice(fact.statedBy, by) ? Math.min(confidence, maxConfidence(statedBy)) : fact.confidence
   if (reached > fact.confidence) {
-    return yield* saved(tx, d, { ...fact, statedBy, confidence: reached, updatedAt: d.ctx.at })
+    return yield* saved(tx, writer, { ...fact, statedBy, confidence: reached, updatedAt: writer.ctx.at })
   }
-  return statedBy.length === fact.statedBy.length ? fact : yield* saved(tx, d, { ...fact, statedBy })
+  return statedBy.length === fact.statedBy.length ? fact : yield* saved(tx, writer, { ...fact, statedBy })
 }
 
-export function* disputeFact(tx: Tx, d: Writer, fact: FactRecord): Op<FactRecord> {
+export function* disputeFact(tx: Tx, writer: Writer, fact: FactRecord): Op<FactRecord> {
   if (fact.disputed) return fact
-  return yield* saved(tx, d, { ...fact, disputed: true, updatedAt: d.ctx.at })
+  return yield* saved(tx, writer, { ...fact, disputed: true, updatedAt: writer.ctx.at })
 }
 
-export function* supersedeFact(tx: Tx, d: Writer, fact: FactRecord, successorId: string): Op<FactRecord> {
-  return yield* saved(tx, d, { ...fact, status: 'superseded', successorId, updatedAt: d.ctx.at })
+export function* supersedeFact(tx: Tx, writer: Writer, fact: FactRecord, successorId: string): Op<FactRecord> {
+  return yield* saved(tx, writer, { ...fact, status: 'superseded', successorId, updatedAt: writer.ctx.at })
 }
 
-function* saved(tx: Tx, d: Writer, fact: FactRecord): Op<FactRecord> {
+function* saved(tx: Tx, writer: Writer, fact: FactRecord): Op<FactRecord> {
   yield* tx.fact.save(fact)
-  if (d.written !== undefined) yield* d.written(tx, fact)
+  if (writer.written !== undefined) yield* writer.written(tx, fact)
   return fact
 }

@@ -3,6 +3,7 @@
 import { subjectOf } from '../entities/disagreement.ts'
 import { probeCount, wordsOf } from '../entities/fact-tokens.ts'
 import type { FactRecord } from '../entities/memory.ts'
+import type { Op } from '../ledger/ledger.ts'
 import type { MemorySettings } from './memory-settings.ts'
 
 export interface AlikePair {
@@ -11,39 +12,44 @@ export interface AlikePair {
   likeness: number
 }
 
+/** Whether two facts contradict each other. */
+type Clashes = (a: string, b: string) => Op<boolean>
+
 /** Groups of two or more, ordered by their first member. `clashes` is called only for members of one group. */
-export function groupAlike(
-  ids: readonly string[],
-  pairs: readonly AlikePair[],
-  clashes: (a: string, b: string) => boolean,
-): string[][] {
+export function* groupAlike(ids: readonly string[], pairs: readonly AlikePair[], clashes: Clashes): Op<string[][]> {
   const groups = groupsOf(
     ids,
     pairs.map(({ a, b }) => [a, b]),
   )
   const memberOf = new Map(groups.flatMap((group) => group.map((id) => [id, group] as const)))
   const pairsOf = Map.groupBy(pairs, ({ a }) => memberOf.get(a))
-  return groups.flatMap((group) =>
-    hasClash(group, clashes) ? split(group, pairsOf.get(group) ?? [], clashes) : [group],
-  )
+  const found: string[][] = []
+  for (const group of groups) {
+    const parts = (yield* hasClash(group, clashes)) ? yield* split(group, pairsOf.get(group) ?? [], clashes) : [group]
+    for (const part of parts) found.push(part)
+  }
+  return found
 }
 
-function hasClash(group: readonly string[], clashes: (a: string, b: string) => boolean): boolean {
-  return group.some((a, at) => group.slice(at + 1).some((b) => clashes(a, b)))
+function* hasClash(group: readonly string[], clashes: Clashes): Op<boolean> {
+  for (const [at, id] of group.entries()) if (yield* areApart([id], group.slice(at + 1), clashes)) return true
+  return false
+}
+
+/** Whether a fact of one group contradicts one of the other. */
+function* areApart(group: readonly string[], other: readonly string[], clashes: Clashes): Op<boolean> {
+  for (const a of group) for (const b of other) if (yield* clashes(a, b)) return true
+  return false
 }
 
 /** Joins the most alike pairs first; a fact that would add a contradiction stays out. */
-function split(
-  group: readonly string[],
-  pairs: readonly AlikePair[],
-  clashes: (a: string, b: string) => boolean,
-): string[][] {
+function* split(group: readonly string[], pairs: readonly AlikePair[], clashes: Clashes): Op<string[][]> {
   const scope = new Map(group.map((id, at) => [id, at]))
   const rank = ({ a, b }: AlikePair): number => Math.min(scope.get(a) as number, scope.get(b) as number)
   const setOf = new Map(group.map((id) => [id, [id]]))
   for (const { a, b } of pairs.toSorted((x, y) => y.likeness - x.likeness || rank(x) - rank(y))) {
     const [setA, setB] = [setOf.get(a) as string[], setOf.get(b) as string[]]
-    if (setA === setB || setA.some((one) => setB.some((other) => clashes(one, other)))) continue
+    if (setA === setB || (yield* areApart(setA, setB, clashes))) continue
     for (const id of setB) {
       setA.push(id)
       setOf.set(id, setA)
@@ -106,7 +112,7 @@ export function pairKey(a: string, b: string): string {
   return a < b ? `${a} ${b}` : `${b} ${a}`
 }
 
-type Pair = readonly [FactRecord, FactRecord]
+export type Pair = readonly [FactRecord, FactRecord]
 
 /**
  * Returns the pairs of facts that may be alike, found by shared words, the rarest first, to avoid comparing all pairs: what the ledger's

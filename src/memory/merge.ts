@@ -11,10 +11,11 @@ import { type BranchRecord, type FactRecord, mainBranch } from '../entities/memo
 import type { Source } from '../entities/source.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireBranch, requireOpenBranch, setBranchStatus } from './branches.ts'
-import { type AlikeFact, compare, comparedWith, settleContradictions } from './compare.ts'
+import { type AlikeFact, alikeTo, compare, comparedWith, settleContradictions } from './compare.ts'
 import { ConsolidationRun } from './consolidation-run.ts'
-import { type Deliberation, grounds, type Resolution } from './deliberate.ts'
 import { confirmFact, insertFact, markFact } from './fact-writes.ts'
+import { grounds, type MemoryStep, type Resolution } from './memory-step.ts'
+import { together } from './outside-answers.ts'
 
 export interface MergeRequest {
   from: string
@@ -56,13 +57,13 @@ const pageSize = 1_000
 /** @throws ErrandError NOT_FOUND, BRANCH_CLOSED for an archived target, INVALID_INPUT for a target that is not above the source. */
 export function* mergeBranch(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   { from, into, only, taskId, agentId, trigger }: MergeRequest,
 ): Op<Merge> {
   const source = yield* requireBranch(tx, from)
   yield* requireOpenBranch(tx, into)
   yield* requireAbove(tx, source, into)
-  const run = new ConsolidationRun(d, {
+  const run = new ConsolidationRun(memory, {
     type: 'merge',
     sourceBranch: from,
     targetBranch: into,
@@ -70,8 +71,8 @@ export function* mergeBranch(
     agentId: agentId ?? source.agentId,
     trigger,
   })
-  yield* d.prepare(tx, from)
-  const carrier = new Carrier(d, run, into)
+  yield* memory.prepare(tx, from)
+  const carrier = new Carrier(memory, run, into)
   for (let after = 0; ; ) {
     const facts = yield* tx.fact.unmerged(from, after, pageSize)
     for (const fact of facts) if (only === 'all' || fact.verdict === 'durable') yield* carrier.offer(tx, fact)
@@ -79,7 +80,7 @@ export function* mergeBranch(
     if (last === undefined || facts.length < pageSize) break
     after = last.seq
   }
-  if (only === 'all' && source.status === 'active') yield* setBranchStatus(tx, source, 'merged', d.ctx)
+  if (only === 'all' && source.status === 'active') yield* setBranchStatus(tx, source, 'merged', memory.ctx)
   const { merged: count, rejected, conflicts } = carrier
   const summary = `${counted(count, 'fact')} of ${from} reached ${into}${rejected === 0 ? '' : `, ${rejected} were rejected`}.`
   const { historyId } = yield* run.close(tx, { merged: count, rejected, summary })
@@ -115,12 +116,12 @@ export class Carrier {
   merged = 0
   rejected = 0
   readonly conflicts: Conflict[] = []
-  readonly #d: Deliberation
+  readonly #memory: MemoryStep
   readonly #run: ConsolidationRun
   readonly #into: string
 
-  constructor(d: Deliberation, run: ConsolidationRun, into: string) {
-    this.#d = d
+  constructor(memory: MemoryStep, run: ConsolidationRun, into: string) {
+    this.#memory = memory
     this.#run = run
     this.#into = into
   }
@@ -137,12 +138,12 @@ export class Carrier {
     // The fact was merged into another branch.
     if (holder?.branch !== this.#into) return
     const difference = fact.confidence - (fact.mergedConfidence as number)
-    yield* markFact(tx, this.#d, fact, { mergedConfidence: fact.confidence })
+    yield* markFact(tx, this.#memory, fact, { mergedConfidence: fact.confidence })
     // It lost against the holder, which gains nothing by it.
-    if (difference <= 0 || this.#d.contradicts(holder, fact) !== null) return
+    if (difference <= 0 || (yield* this.#memory.contradicts(holder, fact)) !== null) return
     yield* this.#raise(
       tx,
-      { fact: holder, likeness: this.#d.likeness(holder.text, fact.text) },
+      { fact: holder, likeness: yield* this.#memory.likeness(holder.text, fact.text) },
       fact.id,
       holder.confidence + difference,
       fact.statedBy,
@@ -154,13 +155,13 @@ export class Carrier {
     tx: Tx,
     { fact, members, category, confidence, statedBy }: Offer,
   ): Op<{ holder: FactRecord; leftOut: FactRecord[] }> {
-    const { alike, lesser, contrary } = yield* compare(tx, this.#d, this.#into, fact)
+    const { alike, lesser, contrary } = yield* compare(tx, this.#memory, this.#into, fact)
     const [best] = alike
     if (best !== undefined) {
       const raised = yield* this.#raise(tx, best, fact.id, merged(best.fact.confidence, confidence), statedBy)
       return { holder: raised, leftOut: yield* this.#mark(tx, fact, members, raised) }
     }
-    const copy = yield* insertFact(tx, this.#d, {
+    const copy = yield* insertFact(tx, this.#memory, {
       branch: this.#into,
       text: fact.text,
       category,
@@ -170,11 +171,11 @@ export class Carrier {
       taskId: fact.taskId,
       agentId: fact.agentId,
       originId: fact.id,
-      comparedBy: comparedWith(this.#d, fact.text, lesser),
+      comparedBy: yield* comparedWith(this.#memory, fact.text, lesser),
     })
     this.#run.decide('carried', copy.id, { otherId: fact.id, after: copy.confidence })
     const leftOut = yield* this.#mark(tx, fact, members, copy)
-    const settled = yield* settleContradictions(tx, this.#d, this.#run, copy, contrary)
+    const settled = yield* settleContradictions(tx, this.#memory, this.#run, copy, contrary)
     for (const { existing, ground, resolution } of settled.settlements) {
       this.conflicts.push({ factId: fact.id, otherId: existing.id, ground, resolution: sideOf(resolution) })
     }
@@ -195,7 +196,7 @@ export class Carrier {
     const before = existing.confidence
     const about = { otherId, similarity: likeness }
     this.merged++
-    const raised = yield* confirmFact(tx, this.#d, existing, Math.min(fullConfidence, confidence), by)
+    const raised = yield* confirmFact(tx, this.#memory, existing, Math.min(fullConfidence, confidence), by)
     if (raised.confidence === before) {
       this.#run.decide('confirmed', existing.id, about)
       this.#run.counts.factsDeduplicated++
@@ -208,14 +209,14 @@ export class Carrier {
 
   *#mark(tx: Tx, offered: FactRecord, members: readonly FactRecord[], holder: FactRecord): Op<FactRecord[]> {
     const others = members.filter(({ id }) => id !== offered.id)
+    const grounds = yield* together(others, (member) => this.#memory.contradicts(holder, member))
     const covered = others.filter(
-      (member) => !this.#d.lacksNumbers(holder.text, member.text) && this.#d.contradicts(holder, member) === null,
+      (member, at) => grounds[at] === null && !this.#memory.lacksNumbers(holder.text, member.text),
     )
     // A member that is left out may be the only one that connects another with the offered fact.
-    const taken =
-      covered.length === others.length ? covered : covered.filter(({ text }) => this.#d.isAlike(offered.text, text))
+    const taken = covered.length === others.length ? covered : yield* alikeTo(this.#memory, offered, covered)
     for (const member of [offered, ...taken]) {
-      yield* markFact(tx, this.#d, member, { mergedTo: holder.id, mergedConfidence: member.confidence })
+      yield* markFact(tx, this.#memory, member, { mergedTo: holder.id, mergedConfidence: member.confidence })
     }
     const marked = new Set(taken)
     return others.filter((member) => !marked.has(member))

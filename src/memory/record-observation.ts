@@ -12,9 +12,9 @@ import type { Op, Tx } from '../ledger/ledger.ts'
 import { resolveStatement } from './branch-scope.ts'
 import { requireOpenBranch } from './branches.ts'
 import { consolidateSession } from './consolidate-session.ts'
-import { deliberate } from './deliberate.ts'
 import { insertFact, type Writer, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
+import { runMemoryStep } from './memory-step.ts'
 import { branchTargetShape, categorySchema, fractionSchema, sessionIdSchema, textSchema } from './request-fields.ts'
 
 /** `identity` is that of the call: a repeated call records nothing new. */
@@ -70,8 +70,8 @@ interface NewObservation extends Omit<ObservationRecord, 'seq' | 'id' | 'created
 /** Without an agent, the observation belongs to the agent of the branch. @throws ErrandError NOT_FOUND, BRANCH_CLOSED, INVALID_INPUT */
 export function* observe(
   tx: Tx,
-  d: Writer,
-  { id = d.nextId('obs'), ...given }: NewObservation,
+  writer: Writer,
+  { id = writer.nextId('obs'), ...given }: NewObservation,
 ): Op<{ observationId: string; isNew: boolean }> {
   const branch = yield* requireOpenBranch(tx, given.branch)
   const isNew = yield* tx.observation.insert({
@@ -79,7 +79,7 @@ export function* observe(
     id,
     taskId: given.taskId ?? branch.taskId,
     agentId: given.agentId ?? branch.agentId,
-    createdAt: d.ctx.at,
+    createdAt: writer.ctx.at,
     consolidatedBy: null,
   })
   return { observationId: id, isNew }
@@ -89,7 +89,7 @@ export function* observe(
 async function consolidateDueSession(host: MemoryHost, sessionId: string, branch: string): Promise<void> {
   const session = { sessionId, branch, taskId: null, agentId: null, trigger: 'every-n' }
   try {
-    await deliberate(host, 'consolidate due session', (tx, d) => consolidateSession(tx, d, session))
+    await runMemoryStep(host, 'consolidate due session', (tx, memory) => consolidateSession(tx, memory, session))
   } catch (error) {
     host.report(error, { doing: 'consolidate a session with enough pending observations', sessionId, branch })
   }

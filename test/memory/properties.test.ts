@@ -9,7 +9,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { runs } from '../tier.ts'
 import { complaints } from './invariants.ts'
-import { openMemory, replacing, tablesOf, tampered, withoutRuns } from './world.ts'
+import { listing, openMemory, replacing, tablesOf, tampered, withoutRuns } from './world.ts'
 
 const threshold = 0.6
 
@@ -149,6 +149,12 @@ const chainThroughAFactLeftBehind: Act[] = [
   { do: 'see', task: 0, agent: 'ada', session: 's1', type: 'insight', text: 'retry limit' },
 ]
 
+/** A contradiction that words do not show. */
+function areOfDifferentServers(there: { text: string }, incoming: { text: string }): boolean {
+  const [a, b] = [there, incoming].map(({ text }) => ['login', 'proxy'].filter((server) => text.includes(server)))
+  return a?.length === 1 && b?.length === 1 && a[0] !== b[0]
+}
+
 const stories = fc.array(acts, { minLength: 5, maxLength: 40 })
 
 describe('Consolidation of any observations in any order', () => {
@@ -165,18 +171,28 @@ describe('Consolidation of any observations in any order', () => {
     120_000,
   )
 
-  it('S2-103 consolidation with a function and a judge loses nothing and repeated changes nothing', async () => {
-    const options: MemoryOptions = {
-      similarity: async (a, b) => Promise.resolve(likeness(wordsOf(a), wordsOf(b))),
-      onContradiction: (first, second) => (first.text < second.text ? 'first' : 'keep-both'),
-    }
-    await fc.assert(
-      fc.asyncProperty(fc.array(acts, { minLength: 5, maxLength: 20 }), async (story) => {
-        expect(await faultsOf({ acts: story, options })).toEqual([])
-      }),
-      { numRuns: runs(3, 15) },
-    )
-  }, 120_000)
+  const judge: MemoryOptions['onContradiction'] = (first, second) => (first.text < second.text ? 'first' : 'keep-both')
+  const similarity = async (a: string, b: string) => Promise.resolve(likeness(wordsOf(a), wordsOf(b)))
+  it.each<[string, MemoryOptions]>([
+    ['a function and a judge', { similarity, onContradiction: judge }],
+    ['a function for facts with common words', { similarity, candidates: 'words', onContradiction: judge }],
+    ['a function that finds contradictions', { contradicts: areOfDifferentServers, onContradiction: judge }],
+    ['all functions', { similarity, contradicts: areOfDifferentServers, onContradiction: judge }],
+  ])(
+    'S2-103 consolidation with %s loses nothing, repeated changes nothing, and runs one transaction each time',
+    async (_title, options) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(acts, { minLength: 5, maxLength: 20 }), async (story) => {
+          const ran: string[] = []
+          expect(await faultsOf({ acts: story, options, wrap: (ledger) => listing(ledger, ran) })).toEqual([])
+          const due = [...story, ...rest, ...rest].filter((act) => act.do !== 'see' && act.do !== 'remember')
+          expect(ran.filter((step) => /^(?:consolidate|merge)/.test(step))).toHaveLength(due.length)
+        }),
+        { numRuns: runs(3, 15) },
+      )
+    },
+    120_000,
+  )
 
   it('the order of sessions changes neither facts nor confidences', async () => {
     // Texts that belong together have the same words, so that no text connects two groups.

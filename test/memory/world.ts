@@ -127,6 +127,17 @@ export function tampered(inner: Ledger, change: (tx: Tx, step: string) => Tx): L
   }
 }
 
+/** A ledger that adds the name of each step that it receives to a list. */
+export function listing(inner: Ledger, received: string[]): Ledger {
+  return {
+    ...tampered(inner, (tx) => tx),
+    step(step) {
+      received.push(step.name)
+      return inner.step(step)
+    },
+  }
+}
+
 /** A transaction with some operations of one of its parts replaced. */
 export function replacing<K extends keyof Tx>(tx: Tx, part: K, verbs: Partial<Tx[K]>): Tx {
   return { ...tx, [part]: { ...tx[part], ...verbs } }

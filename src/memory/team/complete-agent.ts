@@ -10,8 +10,8 @@ import { eventOf, onBehalfOf } from '../../operations/steps/step-context.ts'
 import { consolidateAgent } from '../consolidate-agent.ts'
 import { consolidatePending } from '../consolidate-session.ts'
 import { type Consolidated, type ConsolidationCounts, sumOf } from '../consolidation-run.ts'
-import { type Deliberation, deliberate } from '../deliberate.ts'
 import type { MemoryHost } from '../memory-host.ts'
+import { type MemoryStep, runMemoryStep } from '../memory-step.ts'
 import { type Merge, mergeBranch } from '../merge.ts'
 import { whileOpen } from './close-branch.ts'
 import { changeObjective } from './objectives.ts'
@@ -42,13 +42,13 @@ export async function completeAgent(
   caller: Caller,
   { taskId, agentId, summary, trigger = 'agent:complete' }: CompleteAgentRequest,
 ): Promise<AgentCompleted> {
-  return deliberate(onBehalfOf(host, caller), 'complete agent', function* (tx, d): Op<AgentCompleted> {
+  return runMemoryStep(onBehalfOf(host, caller), 'complete agent', function* (tx, memory): Op<AgentCompleted> {
     const task = yield* loadOwn(tx, caller, taskId)
     const team = yield* tx.team.get(taskId)
     const stint = yield* tx.team.latestStint(taskId, agentId)
     if (team === undefined || stint === undefined) throw yield* unknownAgent(tx, taskId, agentId)
     if (decideStint(stint.status, { type: 'complete' }) === undefined) throw notActive(stint)
-    return yield* endStint(tx, d, { task, team, stint, summary: summary ?? null, trigger })
+    return yield* endStint(tx, memory, { task, team, stint, summary: summary ?? null, trigger })
   })
 }
 
@@ -65,12 +65,12 @@ interface Ending {
 /** Ends an active stint as a part of another step. */
 export function* endStint(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   { task, team, stint, summary, trigger, objectives = 'done' }: Ending,
 ): Op<AgentCompleted> {
-  const { ctx } = d
+  const { ctx } = memory
   const { branch, agentId } = stint
-  const { sessions, agent, merge } = yield* mergeIntoTeam(tx, d, team, stint, trigger)
+  const { sessions, agent, merge } = yield* mergeIntoTeam(tx, memory, team, stint, trigger)
   const ended: StintRecord = {
     ...stint,
     status: 'completed',
@@ -109,32 +109,32 @@ interface StintMerge {
 }
 
 /** Consolidates the memory of an agent and merges its branch into the team's. */
-function mergeIntoTeam(tx: Tx, d: Deliberation, team: TeamRecord, from: Source, trigger: string): Op<StintMerge> {
-  const merging = whileOpen(tx, from.branch, mergeStint(tx, d, team, from, trigger), d.ctx)
-  return whileOpen(tx, team.branch, merging, d.ctx)
+function mergeIntoTeam(tx: Tx, memory: MemoryStep, team: TeamRecord, from: Source, trigger: string): Op<StintMerge> {
+  const merging = whileOpen(tx, from.branch, mergeStint(tx, memory, team, from, trigger), memory.ctx)
+  return whileOpen(tx, team.branch, merging, memory.ctx)
 }
 
 function* mergeStint(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   { taskId, branch: into }: TeamRecord,
   { branch, agentId }: Source,
   trigger: string,
 ): Op<StintMerge> {
-  const sessions = yield* consolidatePending(tx, d, { branch, trigger })
-  const agent = yield* consolidateAgent(tx, d, { branch, agentId, taskId, trigger })
-  const merge = yield* mergeBranch(tx, d, { from: branch, into, only: 'all', taskId, agentId, trigger })
+  const sessions = yield* consolidatePending(tx, memory, { branch, trigger })
+  const agent = yield* consolidateAgent(tx, memory, { branch, agentId, taskId, trigger })
+  const merge = yield* mergeBranch(tx, memory, { from: branch, into, only: 'all', taskId, agentId, trigger })
   return { sessions, agent, merge }
 }
 
 /** Merges what was added to the branches of completed agents since, so that nothing is lost when the team is closed. */
-export function* mergeRemaining(tx: Tx, d: Deliberation, team: TeamRecord, trigger: string): Op<void> {
+export function* mergeRemaining(tx: Tx, memory: MemoryStep, team: TeamRecord, trigger: string): Op<void> {
   const { taskId } = team
   for (const { name: branch, agentId } of yield* everyRow((after, limit) =>
     tx.branch.allOfTask(taskId, limit, after),
   )) {
     if (agentId === null || !(yield* hasUnmerged(tx, branch))) continue
-    yield* mergeIntoTeam(tx, d, team, { branch, agentId }, trigger)
+    yield* mergeIntoTeam(tx, memory, team, { branch, agentId }, trigger)
   }
 }
 

@@ -18,8 +18,8 @@ import { complete } from '../../operations/steps/task-lifecycle.ts'
 import { requireBranch, setBranchStatus } from '../branches.ts'
 import { checkpointTask } from '../checkpoint.ts'
 import { groundIn } from '../compare.ts'
-import { type Deliberation, deliberate } from '../deliberate.ts'
 import type { MemoryHost } from '../memory-host.ts'
+import { type MemoryStep, runMemoryStep } from '../memory-step.ts'
 import { type Conflict, type Merge, mergeBranch } from '../merge.ts'
 import { activeBranchAbove, whileOpen } from './close-branch.ts'
 import { endStint, mergeRemaining } from './complete-agent.ts'
@@ -73,22 +73,24 @@ export async function completeTask(
   const reportLoss = (loss: ErrandError) => host.report(loss, { taskId: request.taskId, doing: 'complete' })
   const image = request.result === undefined ? undefined : resultImage(request.result, 'the result', reportLoss)
   const result = host.redaction.value(image, 'task', 'result')
-  return deliberate(onBehalfOf(host, caller), 'complete team task', function* (tx, d): Op<TaskCompleted> {
+  return runMemoryStep(onBehalfOf(host, caller), 'complete team task', function* (tx, memory): Op<TaskCompleted> {
     const task = yield* loadOwn(tx, caller, request.taskId)
     const known = yield* tx.team.get(task.id)
     if (known !== undefined && known.closedAt !== null) {
       requireSameResult(task, result)
       return outcomeOf(task, yield* firstOutcome(tx, known))
     }
-    const team = known ?? (yield* ensureTeam(tx, task, d.ctx))
-    yield* endStints(tx, d, task, team, request)
+    const team = known ?? (yield* ensureTeam(tx, task, memory.ctx))
+    yield* endStints(tx, memory, task, team, request)
     if (request.requireObjectives) yield* requireObjectivesDone(tx, task)
     yield* requireRightToChange(tx, task, 'complete', caller)
     // Before the memory is consolidated, so that a task that cannot be completed is refused first.
-    yield* completeFromAnyStatus(tx, yield* loadTask(tx, task.id), result, request.by, d.ctx)
-    const closing = yield* closeMemory(tx, d, task, team, request)
+    const completing = yield* loadTask(tx, task.id)
+    yield* requireCompletable(tx, completing, result, request.by)
+    if (!memory.isRehearsal) yield* completeFromAnyStatus(tx, completing, result, request.by, memory.ctx)
+    const closing = yield* closeMemory(tx, memory, task, team, request)
     const completed = yield* loadTask(tx, task.id)
-    yield* tx.event.append(eventOf(d.ctx, 'team.closed', completed, closedData(closing)))
+    yield* tx.event.append(eventOf(memory.ctx, 'team.closed', completed, closedData(closing)))
     return outcomeOf(completed, closing)
   })
 }
@@ -105,14 +107,14 @@ function refuseOwn({ taskId }: Caller, named: string): void {
 
 function* endStints(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   task: TaskRecord,
   team: TeamRecord,
   { agents = 'refuse', trigger = 'task:complete' }: CompleteTaskRequest,
 ): Op<void> {
   const active = yield* tx.team.activeStints(task.id)
   if (active.length > 0 && agents === 'refuse') throw agentsActive(task, active)
-  for (const stint of active) yield* endStint(tx, d, { task, team, stint, summary: null, trigger })
+  for (const stint of active) yield* endStint(tx, memory, { task, team, stint, summary: null, trigger })
 }
 
 function agentsActive({ id }: TaskRecord, stints: readonly StintRecord[]): ErrandError {
@@ -143,19 +145,19 @@ interface Closing extends FirstOutcome {
 /** Consolidates the observations, judges the facts, and merges the durable ones. */
 function* closeMemory(
   tx: Tx,
-  d: Deliberation,
+  memory: MemoryStep,
   task: TaskRecord,
   team: TeamRecord,
   { merge: merges = true, archive = false, summary, trigger = 'task:complete' }: CompleteTaskRequest,
 ): Op<Closing> {
-  const { ctx } = d
+  const { ctx } = memory
   const { branch } = team
-  yield* mergeRemaining(tx, d, team, trigger)
-  const checkpointed = checkpointTask(tx, d, { team, taskId: task.id, trigger })
+  yield* mergeRemaining(tx, memory, team, trigger)
+  const checkpointed = checkpointTask(tx, memory, { team, taskId: task.id, trigger })
   const checkpoint = yield* whileOpen(tx, branch, checkpointed, ctx)
   const into = yield* activeBranchAbove(tx, branch)
   const request = { from: branch, into, only: 'durable', taskId: task.id, agentId: null, trigger } as const
-  const merge = merges ? yield* mergeBranch(tx, d, request) : null
+  const merge = merges ? yield* mergeBranch(tx, memory, request) : null
   const closed: TeamRecord = {
     ...team,
     summary: summary ?? null,
@@ -263,13 +265,19 @@ function* durableFacts(tx: Reads, { branch, closedAt }: TeamRecord): Op<string[]
 // their stints.
 
 /**
- * Completes a task as a part of another step; does nothing if it is already completed. Ends an open run.
- *
  * @param result The result as JSON; undefined for none.
  * @param by The owner and its claim.
  * @throws ErrandError NOT_OWNER, STALE_CLAIM for another owner's task; INVALID_TRANSITION for a failed or canceled task, and for another
  *   result than the stored one; BLOCKED { blockedBy }.
  */
+function* requireCompletable(tx: Reads, task: TaskRecord, result: unknown, by: ClaimToken | undefined): Op<void> {
+  requireOwner(task, tokenFor(task, by))
+  if (task.status === 'completed') return requireSameResult(task, result)
+  if (task.status === 'failed' || task.status === 'canceled') refuseTransition(task, 'complete')
+  if (task.status !== 'working') yield* refuseBlocked(tx, task)
+}
+
+/** Completes a completable task as a part of another step; does nothing if it is already completed. Ends an open run. */
 function* completeFromAnyStatus(
   tx: Tx,
   task: TaskRecord,
@@ -277,17 +285,17 @@ function* completeFromAnyStatus(
   by: ClaimToken | undefined,
   ctx: StepContext,
 ): Op<void> {
-  // For a task without an owner a name without a fence is not checked.
-  const token = task.owner === null && by?.fence === undefined ? undefined : by
-  requireOwner(task, token)
-  if (task.status === 'completed') return requireSameResult(task, result)
-  if (task.status === 'failed' || task.status === 'canceled') refuseTransition(task, 'complete')
+  if (task.status === 'completed') return
   if (task.status !== 'working') {
-    yield* refuseBlocked(tx, task)
     const working = yield* passToWorking(tx, task, ctx)
     if (task.status === 'submitted') yield* startGroupsAbove(tx, working, ctx)
   }
-  yield* complete(task.id, result ?? null, token, ctx).decide(tx)
+  yield* complete(task.id, result ?? null, tokenFor(task, by), ctx).decide(tx)
+}
+
+/** For a task without an owner a name without a fence is not checked. */
+function tokenFor({ owner }: TaskRecord, by: ClaimToken | undefined): ClaimToken | undefined {
+  return owner === null && by?.fence === undefined ? undefined : by
 }
 
 /** The result of a completed task is final: the same result again is accepted, another one is refused. */
@@ -300,7 +308,7 @@ function requireSameResult(task: TaskRecord, result: unknown): void {
   )
 }
 
-function* refuseBlocked(tx: Tx, task: TaskRecord): Op<void> {
+function* refuseBlocked(tx: Reads, task: TaskRecord): Op<void> {
   if (task.openBlockers === 0) return
   const blockedBy = yield* tx.dependency.openBlockers(task.id)
   throw new ErrandError(

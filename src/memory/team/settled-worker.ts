@@ -3,8 +3,8 @@
 import { isSettled } from '../../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../../entities/team.ts'
 import type { Op } from '../../ledger/ledger.ts'
-import { deliberate } from '../deliberate.ts'
 import type { MemoryHost } from '../memory-host.ts'
+import { runMemoryStep } from '../memory-step.ts'
 import { endStint } from './complete-agent.ts'
 import { completeTask } from './complete-task.ts'
 
@@ -17,7 +17,7 @@ export async function completeWorker(
   { taskId, agentId, number, workerId }: StintRecord,
   summary: string | undefined,
 ): Promise<boolean> {
-  return deliberate(host, 'complete agent', function* (tx, d): Op<boolean> {
+  return runMemoryStep(host, 'complete agent', function* (tx, memory): Op<boolean> {
     const stint = yield* tx.team.latestStint(taskId, agentId)
     if (stint?.number !== number || stint.status !== 'active') return false
     if (workerId === null) return false
@@ -28,7 +28,7 @@ export async function completeWorker(
     const team = yield* tx.team.get(taskId)
     if (task === undefined || team === undefined) return false
     const objectives = worker?.status === 'completed' ? 'done' : 'todo'
-    yield* endStint(tx, d, { task, team, stint, summary: summary ?? null, trigger, objectives })
+    yield* endStint(tx, memory, { task, team, stint, summary: summary ?? null, trigger, objectives })
     return true
   })
 }

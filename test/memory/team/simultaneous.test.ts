@@ -1,6 +1,6 @@
 // Concurrent operations on one engine and on two of one ledger: in any order the final state is one that some sequence could produce,
-// nothing is duplicated, and nothing is lost. Where functions are awaited between the attempts of a step, the test holds one of them and
-// lets the others go first.
+// nothing is duplicated, and nothing is lost. Where functions are awaited before a step, the test holds one of them and lets the others
+// go first.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { EngineOptions } from '../../../src/engine/engine-api.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
@@ -82,7 +82,7 @@ describe('Concurrent completion of an agent and its task', () => {
     await ada.sees('The build is slow', 'insight', 's2')
     const first = codeOf(one.call('agent:complete', { taskId, agentId: 'ada' }))
     await asked.promise
-    // Observed while the first one's step is between its attempts.
+    // Observed while the first one awaits its answers.
     await other.call('mem:observe', { taskId, agentId: 'ada', sessionId: 's3', type: 'insight', content: bug })
     await other.call('task:complete', { taskId, agents: 'complete' })
     go.resolve()
