@@ -58,7 +58,10 @@ export function liveLogic<M extends AnyStateMachine>(machine: M): M {
       const { self, system } = scope
       const info = { context: snapshot.context, event, self, system }
       for (const action of plan.actions) scope.actionExecutor({ ...action, info })
-      return { ...plan.next, context: event.shown === undefined ? snapshot.context : { ...snapshot.context, ...event.shown } }
+      return {
+        ...plan.next,
+        context: event.shown === undefined ? snapshot.context : { ...snapshot.context, ...event.shown },
+      }
     },
   }
   return Object.assign(Object.create(Object.getPrototypeOf(machine) as object) as object, machine, live) as unknown as M

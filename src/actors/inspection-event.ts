@@ -2,7 +2,7 @@
 
 /** The state of an actor. `context` holds `taskId`, `run` and, for tasks, `name` and `attempt`. */
 export interface InspectedSnapshot {
-  /** `active`, or `done` when the actor has stopped. */
+  /** `active`; `done` when a task has reached a final state; `stopped` when the actor is gone while its task rests, or with its run. */
   readonly status: string
   /**
    * The state: a task's status; `live`, `ending`, `closed` of a run; `standby`, `working`, `draining`, `closed` of an
@@ -14,7 +14,7 @@ export interface InspectedSnapshot {
 
 /** An actor: the supervisor, a task, or a run. */
 export interface InspectedActor {
-  /** `supervisor`, `task-…#RUN`, `run:task-…#RUN`; `task-…` for a task that another process works on. */
+  /** `supervisor`; the id of a task; `run:task-…#RUN`. */
   readonly id: string
   /** The name of the actor in the messages of its process. */
   readonly sessionId: string
@@ -52,8 +52,15 @@ export type InspectionObserver = { call(event: InspectionEvent): void }['call'] 
 
 export interface InspectOptions {
   /**
-   * `own` (the default): the tasks that this engine works on. `all`: also every other open task of the ledger, by the
-   * events of the feed; at most 1,000 at once, of which the least recently updated is dropped first.
+   * `own` (the default): the tasks that this engine works on. `all`: also every other open task of the ledger, from its creation to its
+   * end, by the events of the feed.
    */
   tasks?: 'own' | 'all'
+  /**
+   * With `all`: how many tasks have an actor at once, from 1 to 100,000; default 1,000. At first the working ones and the newest; beyond
+   * that, the one without events for longest is dropped, and comes back with its next event.
+   */
+  maxTasks?: number
+  /** With `all`: called with the number of open tasks without an actor whenever it changes. */
+  onLeftOut?: ((count: number) => void) | undefined
 }

@@ -89,7 +89,7 @@ export class Lifecycle {
       report: this.report,
     }
     this.inspection = new Inspection(host)
-    if (options.inspect !== undefined) this.inspection.attach(options.inspect, 'own')
+    if (options.inspect !== undefined) this.inspection.attach(options.inspect, { tasks: 'own', maxTasks: 1 })
     this.#memory = parts.memory?.(host)
     this.supervisor = new Supervisor(host)
   }

@@ -6,14 +6,20 @@ import { guarded } from '../core/guarded.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { isSettled, type TaskRecord, type TaskStatus } from '../entities/task.ts'
 import { eventBetween } from '../machines/task-edges.ts'
-import { taskMachine, type TaskMachineContext } from '../machines/task-machine.ts'
-import { snapshotIn } from '../machines/task-snapshot.ts'
+import { type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
+import { snapshotsOf } from '../machines/task-snapshot.ts'
 import { liveLogic, type RunLife, runLogic, stopActor, supervisorLogic } from './actor-logic.ts'
 import type { InspectionEvent } from './inspection-event.ts'
 import type { Report } from './report.ts'
 
 /** A task from which its actor is activated. */
 export type ShownTask = Pick<TaskRecord, 'id' | 'name' | 'status' | 'attempt' | 'run'>
+
+interface OwnRuns {
+  instanceId: string
+  /** What a run of this engine does; undefined for a run of another one. */
+  lifeOf(taskId: string, run: number): RunLife | undefined
+}
 
 interface LiveTask {
   ref: AnyActorRef
@@ -28,6 +34,7 @@ export class LiveActors {
   readonly supervisor: Actor<typeof supervisorLogic>
   readonly #report: Report
   readonly #taskLogic: AnyActorLogic
+  readonly #snapshotIn: ReturnType<typeof snapshotsOf>
   /** In the order of their last events. */
   readonly #tasks = new Map<string, LiveTask>()
   /** Runs whose tasks have left WORKING, until they are closed. */
@@ -35,23 +42,25 @@ export class LiveActors {
   /** Actors that only observers of all tasks see. */
   readonly #foreign = new WeakSet<object>()
   #isActivatingForeign = false
-  /** What runs of this engine do; undefined for a run of another one. */
-  #lifeOf: (taskId: string, run: number) => RunLife | undefined = () => undefined
+  /** The runs of this engine, once it works. */
+  #own: OwnRuns | undefined
+  /** Observers of this engine's own tasks. */
+  readonly #ownObservers = new Set<(event: InspectionEvent) => void>()
   /** How many resting tasks keep their actors for observers; zero without one. */
   #maxResting = 0
 
   constructor(report: Report) {
     this.#report = report
-    this.#taskLogic = liveLogic(
-      taskMachine.provide({
-        actions: {
-          startRun: ({ self, event }) => {
-            if ('run' in event && event.run !== undefined) this.#startRun(self as AnyActorRef, event.run.number)
-          },
-          endRun: ({ self }) => this.#tasks.get(self.id)?.run?.ref.send({ type: 'end' }),
+    const machine = taskMachine.provide({
+      actions: {
+        startRun: ({ self, event }) => {
+          if ('run' in event && event.run !== undefined) this.#startRun(self as AnyActorRef, event.run.number)
         },
-      }),
-    )
+        endRun: ({ self }) => this.#tasks.get(self.id)?.run?.ref.send({ type: 'end' }),
+      },
+    })
+    this.#taskLogic = liveLogic(machine)
+    this.#snapshotIn = snapshotsOf(machine)
     this.supervisor = createActor(supervisorLogic, { id: 'supervisor', systemId: 'supervisor' })
     this.#watch(this.supervisor, { actor: 'supervisor' })
     this.supervisor.start()
@@ -71,9 +80,9 @@ export class LiveActors {
     return this.#tasks.has(taskId)
   }
 
-  /** Names what begins the runs of this engine. */
-  runsBy(lifeOf: (taskId: string, run: number) => RunLife | undefined): void {
-    this.#lifeOf = lifeOf
+  /** From now on the runs of this engine begin here, with `startTask`. */
+  runsBy(own: OwnRuns): void {
+    this.#own = own
   }
 
   // ── tasks ──
@@ -94,7 +103,7 @@ export class LiveActors {
     const { id: taskId, status, name, attempt, run } = shown
     const before = this.#tasks.get(taskId)
     if (before !== undefined) this.#passivate(taskId, before)
-    const snapshot = snapshotIn(status, { taskId, name, attempt, run })
+    const snapshot = this.#snapshotIn(status, { taskId, name, attempt, run })
     this.#isActivatingForeign = isForeign
     const ref = this.#create(this.#taskLogic, this.supervisor, { id: taskId, systemId: taskId, snapshot })
     this.#isActivatingForeign = false
@@ -112,8 +121,13 @@ export class LiveActors {
   follow(event: TaskEvent): void {
     const { taskId, type, seq } = event
     const task = this.#tasks.get(taskId)
-    if (task !== undefined && seq > task.seq) this.#send(taskId, task, event)
+    if (task !== undefined && seq > task.seq && !this.#isOwnStart(event)) this.#send(taskId, task, event)
     if (type === 'run.closed') this.closeRun(taskId, event.data['run'] as number)
+  }
+
+  /** It begins when its row is known. */
+  #isOwnStart({ type, instanceId, data }: TaskEvent): boolean {
+    return type === 'task.started' && instanceId === this.#own?.instanceId && typeof data['run'] === 'number'
   }
 
   #send(taskId: string, task: LiveTask, { seq, type, data }: TaskEvent): void {
@@ -131,7 +145,8 @@ export class LiveActors {
         this.activate({ ...context, ...shown, id: taskId, status }, seq, task.isForeign)
         return this.#rest(taskId, status)
       }
-      const run = type === 'task.started' && typeof data['run'] === 'number' ? { number: data['run'], dueAt: null } : undefined
+      const run =
+        type === 'task.started' && typeof data['run'] === 'number' ? { number: data['run'], dueAt: null } : undefined
       task.ref.send({ type: edge, shown, ...(run === undefined ? {} : { run }) })
     }
     if (type === 'task.deleted') {
@@ -150,7 +165,11 @@ export class LiveActors {
   #passivate(taskId: string, task: LiveTask): void {
     if (this.#tasks.get(taskId) !== task) return
     this.#tasks.delete(taskId)
-    if (task.run !== undefined) this.#ending.set(taskId, task.run.ref)
+    if (task.run !== undefined) {
+      // A run of this engine drains; that of another one is only shown, and may have been closed with its task.
+      if (task.isForeign) endActor(task.run.ref)
+      else this.#ending.set(taskId, task.run.ref)
+    }
     stopActor(task.ref)
   }
 
@@ -159,7 +178,8 @@ export class LiveActors {
   #startRun(parent: AnyActorRef, number: number): void {
     const task = this.#tasks.get(parent.id) as LiveTask
     const id = `run:${parent.id}#${number}`
-    const input = { taskId: parent.id, run: number, life: this.#lifeOf(parent.id, number) }
+    const input = { taskId: parent.id, run: number, life: this.#own?.lifeOf(parent.id, number) }
+    if (task.run !== undefined && task.isForeign) endActor(task.run.ref)
     this.#isActivatingForeign = task.isForeign
     const ref = this.#create(runLogic, parent, { id, systemId: id, input })
     this.#isActivatingForeign = false
@@ -179,8 +199,7 @@ export class LiveActors {
     const task = this.#tasks.get(taskId)
     if (task?.run?.ref === ref) task.run = undefined
     else this.#ending.delete(taskId)
-    ref.send({ type: 'close' })
-    stopActor(ref)
+    endActor(ref)
   }
 
   #runOf(taskId: string, number: number): AnyActorRef | undefined {
@@ -189,4 +208,114 @@ export class LiveActors {
     const ending = this.#ending.get(taskId)
     return ending !== undefined && contextOf(ending).run === number ? ending : undefined
   }
+
+  stop(): void {
+    for (const [taskId, task] of [...this.#tasks]) this.#passivate(taskId, task)
+    for (const ref of this.#ending.values()) endActor(ref)
+    this.#ending.clear()
+    this.supervisor.send({ type: 'close' })
+    this.supervisor.stop()
+  }
+
+  // ── observers ──
+
+  /** Keeps the actors of resting tasks for observers of all tasks; zero: passivates those on which this engine does not work. */
+  keepResting(max: number): void {
+    this.#maxResting = max
+    if (max > 0) return
+    for (const [taskId, task] of [...this.#tasks]) {
+      if (task.isForeign || valueOf(task.ref) !== 'working') this.#passivate(taskId, task)
+    }
+  }
+
+  /** Passivates tasks beyond the maximum, those without events for longest first. Returns how many. */
+  dropOldest(): number {
+    let dropped = 0
+    for (const [taskId, task] of [...this.#tasks]) {
+      if (this.#tasks.size <= this.#maxResting) break
+      if (!task.isForeign) continue
+      this.#passivate(taskId, task)
+      dropped++
+    }
+    return dropped
+  }
+
+  /**
+   * Reports all existing actors as if they had just started, then everything that happens. Without an observer, XState creates no inspection
+   * events. `all`: includes the tasks on which this engine does not work.
+   */
+  inspect(observer: (event: InspectionEvent) => void, all: boolean): () => void {
+    const isSeen = ({ actorRef, sourceRef }: InspectionEvent): boolean =>
+      all || !(this.#isActivatingForeign || this.#foreign.has(actorRef) || (sourceRef && this.#foreign.has(sourceRef)))
+    const notify = (event: InspectionEvent): void => {
+      if (isSeen(event)) this.#notify(observer, event)
+    }
+    const rootId = this.supervisor.sessionId
+    for (const actorRef of [this.supervisor, ...this.#refs()]) notify({ type: '@xstate.actor', actorRef, rootId })
+    const subscription = this.supervisor.system.inspect((event) => notify(event as unknown as InspectionEvent))
+    if (!all) this.#ownObservers.add(notify)
+    return () => {
+      subscription.unsubscribe()
+      this.#ownObservers.delete(notify)
+    }
+  }
+
+  *#refs(): Iterable<AnyActorRef> {
+    for (const { ref, run } of this.#tasks.values()) {
+      yield ref
+      if (run !== undefined) yield run.ref
+    }
+    yield* this.#ending.values()
+  }
+
+  /** A task that was only observed begins to work here: observers of this engine's own tasks see it from now on. */
+  #adopt(task: LiveTask): void {
+    task.isForeign = false
+    this.#foreign.delete(task.ref)
+    const rootId = this.supervisor.sessionId
+    for (const notify of this.#ownObservers) notify({ type: '@xstate.actor', actorRef: task.ref, rootId })
+  }
+
+  /** O(1), unlike a spawned child; the parent option puts the actor in the system of the supervisor. */
+  #create(
+    logic: AnyActorLogic,
+    parent: AnyActorRef,
+    options: { id: string; systemId: string; [option: string]: unknown },
+  ): AnyActorRef {
+    const actor = createActor(logic, { ...options, parent } as never) as Actor<AnyActorLogic>
+    if (this.#isActivatingForeign) this.#foreign.add(actor)
+    this.#watch(actor, { actor: options.id })
+    return actor
+  }
+
+  /** An observer is called in the middle of a transition: one that throws must not interrupt it. */
+  #notify(observer: (event: InspectionEvent) => void, event: InspectionEvent): void {
+    guarded(
+      () => observer(event),
+      (error) => this.#report(error, { doing: 'notify an inspector' }),
+    )
+  }
+
+  /** Without an error observer, the error of an actor would be thrown in a timer and crash the process. */
+  #watch(actor: AnyActorRef, context: Record<string, unknown>): void {
+    actor.subscribe({ error: (error: unknown) => this.#report(error, context) })
+  }
+}
+
+function endActor(run: AnyActorRef): void {
+  run.send({ type: 'close' })
+  stopActor(run)
+}
+
+function valueOf(actor: AnyActorRef): TaskStatus {
+  return (actor.getSnapshot() as { value: TaskStatus }).value
+}
+
+function contextOf(actor: AnyActorRef): TaskMachineContext {
+  return (actor.getSnapshot() as { context: TaskMachineContext }).context
+}
+
+/** What an event says of the task beside its state. */
+function shownBy(data: TaskEvent['data']): Partial<TaskMachineContext> {
+  return Object.fromEntries(['name', 'attempt', 'run'].flatMap((key) => (key in data ? [[key, data[key]]] : [])))
 }

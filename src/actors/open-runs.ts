@@ -1,13 +1,11 @@
 // The open runs of this engine, each in a slot. A run begins when the feed has reported it and its row is known: an admission has returned
-// the row, or it is read. It ends with what the feed reports, and leaves its slot when it is closed.
+// the row, or it is read. Its task's actor starts it, ends it with what the feed reports, and frees its slot when it is closed.
 
 import { waitAtMost } from '../core/signals.ts'
-import type { EventType, TaskEvent } from '../entities/event.ts'
+import type { TaskEvent } from '../entities/event.ts'
 import type { AnyExecutor } from '../entities/executor.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RunningTask } from '../entities/views.ts'
-import { acceptedEvents } from '../machines/task-edges.ts'
-import { publishedAs } from '../machines/task-table.ts'
 import { RunSlot, type SlotHost } from './run-slot.ts'
 
 /** Delay, in milliseconds, after which a failed read of a started run is retried. */
@@ -16,14 +14,7 @@ const againMs = 200
 const drainMs = 250
 const lastCommandsMs = 2_000
 
-/** Events that end a run: its task leaves WORKING or is deleted, or the run is closed. */
-const endings = new Set<EventType>([
-  ...acceptedEvents('working').map((event) => publishedAs[event]),
-  'task.deleted',
-  'run.closed',
-])
-
-export interface OpenRunsHost extends Omit<SlotHost, 'freed'> {
+export interface OpenRunsHost extends Omit<SlotHost, 'freed' | 'closed'> {
   /** Called when a slot has become free. */
   freed(): void
 }
@@ -43,7 +34,14 @@ export class OpenRuns {
 
   constructor(host: OpenRunsHost) {
     this.#host = host
-    this.#slotHost = { ...host, freed: (slot) => this.#free(slot) }
+    this.#slotHost = { ...host, closed: (slot) => this.#closed(slot), freed: (slot) => this.#freeSlot(slot) }
+    host.actors.runsBy({
+      instanceId: host.instanceId,
+      lifeOf: (taskId, run) => {
+        const slot = this.#slots.get(taskId)
+        return slot?.ref.run === run ? slot : undefined
+      },
+    })
   }
 
   get count(): number {
@@ -93,9 +91,20 @@ export class OpenRuns {
       this.#reported.set(taskId, [event])
       // The admission that shares the commit has resolved; what awaits it runs after the observers, in this turn.
       if (!this.#beginIfKnown(taskId)) queueMicrotask(() => void this.#readAndBegin(taskId, data.run))
-    } else this.#reported.get(taskId)?.push(event)
-    const slot = this.#slots.get(taskId)
-    if (slot !== undefined) this.#followSlot(slot, event)
+      return
+    }
+    // The actor of a task follows the events of a run that is about to begin when it has begun.
+    const reported = this.#reported.get(taskId)
+    if (reported === undefined) this.#pass(event)
+    else reported.push(event)
+  }
+
+  #pass(event: TaskEvent): void {
+    const { taskId, type, data } = event
+    this.#host.actors.follow(event)
+    if (typeof data.callId === 'string' && (type === 'task.unblocked' || type === 'timer.fired')) {
+      this.#slots.get(taskId)?.wake(data.callId)
+    }
   }
 
   #beginIfKnown(taskId: string): boolean {
@@ -118,11 +127,18 @@ export class OpenRuns {
       const task = await ledger.read((tx) => tx.task.get(taskId))
       if (!isMissing()) return
       if (task?.run === run && task?.runOpen) this.#begin(task)
-      else this.#reported.delete(taskId)
+      else this.#forget(taskId)
     } catch (error) {
       report(error, { taskId, doing: 'start a run' })
       if (!stopped.aborted) clock.setTimeout(() => void this.#readAndBegin(taskId, run), againMs)
     }
+  }
+
+  /** The run is over before it could begin: the actor of its task, if it has one, follows what has happened. */
+  #forget(taskId: string): void {
+    const events = this.#reported.get(taskId) ?? []
+    this.#reported.delete(taskId)
+    for (const event of events) this.#pass(event)
   }
 
   #begin(task: TaskRecord): void {
@@ -131,45 +147,41 @@ export class OpenRuns {
     this.#reported.delete(task.id)
     this.#admitted.delete(task.id)
     const former = this.#slots.get(task.id) ?? this.#leaving.get(task.id)
-    former?.end()
-    if (former !== undefined) actors.closeRun(task.id)
-    // The row may be ahead of the feed: the actor starts in WORKING, as the run did, and follows the events.
-    actors.startTask({ ...task, status: 'working' })
+    if (former !== undefined) {
+      this.#end(former)
+      actors.closeRun(task.id, former.ref.run)
+    }
     const executor = executors.get(task.executor as string) as AnyExecutor
     const slot = new RunSlot(task, executor, started.at, former, this.#slotHost)
     this.#slots.set(task.id, slot)
-    // A run that has already ended never reaches its executor, which starts after this turn.
-    if (task.status !== 'working') slot.end()
-    for (const event of since) {
-      actors.follow(event)
-      this.#followSlot(slot, event)
-    }
+    actors.startTask(task, started)
+    // The row may be ahead of the feed. A run that has already ended never reaches its executor, which begins after this turn.
+    if (task.status !== 'working') this.#end(slot)
+    for (const event of since) this.#pass(event)
     if (!actors.isWorking) slot.drain()
-    else if (this.#isPaused) slot.end()
+    else if (this.#isPaused) this.#end(slot)
     this.#changed()
   }
 
   // ── ending ──
 
-  #followSlot(slot: RunSlot, event: TaskEvent): void {
-    if (typeof event.data.callId === 'string' && (event.type === 'task.unblocked' || event.type === 'timer.fired')) {
-      slot.wake(event.data.callId)
-    }
-    if (!endings.has(event.type) || event.data.run !== slot.ref.run) return
-    slot.end()
-    if (event.type !== 'run.closed') return
-    this.#slots.delete(slot.task.id)
-    this.#leaving.set(slot.task.id, slot)
-    this.#changed()
+  #end({ ref }: RunSlot, why?: string): void {
+    this.#host.actors.endRun(ref.taskId, ref.run, why)
   }
 
-  /** Called when the ledger has closed the run and when its executor has ended; the first call frees the slot. */
-  #free(slot: RunSlot): void {
+  /** The run is closed in the ledger, or nothing more may be written: its actor frees the slot, unless it has done so. */
+  #closed(slot: RunSlot): void {
+    const { taskId, run } = slot.ref
+    this.#host.actors.closeRun(taskId, run)
+    if (this.#leaving.get(taskId) === slot) this.#leaving.delete(taskId)
+  }
+
+  /** Its executor may not have settled here yet: another engine has closed the run. */
+  #freeSlot(slot: RunSlot): void {
     const { id } = slot.task
-    const holder = [this.#slots, this.#leaving].find((slots) => slots.get(id) === slot)
-    if (holder === undefined) return
-    holder.delete(id)
-    if (!this.#slots.has(id)) this.#host.actors.closeRun(id)
+    if (this.#slots.get(id) !== slot) return
+    this.#slots.delete(id)
+    if (!slot.isOver) this.#leaving.set(id, slot)
     this.#changed()
     this.#host.freed()
   }
@@ -177,7 +189,8 @@ export class OpenRuns {
   /** Called when the lease of the engine is over, and when it is renewed: other engines may have begun these runs again. */
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused
-    if (isPaused) for (const slot of this.#slots.values()) slot.end('the engine could not renew its lease in time')
+    if (isPaused)
+      for (const slot of this.#slots.values()) this.#end(slot, 'the engine could not renew its lease in time')
   }
 
   /**
@@ -187,7 +200,7 @@ export class OpenRuns {
   async drain(withinMs: number, others: ReadonlyArray<Promise<unknown>>): Promise<ReadonlySet<string>> {
     for (const slot of this.#slots.values()) slot.drain()
     await this.#allClosed(withinMs, others)
-    for (const slot of this.#slots.values()) slot.end('the engine is closing')
+    for (const slot of this.#slots.values()) this.#end(slot, 'the engine is closing')
     await this.#allClosed(drainMs)
     this.giveUp()
     const commands = [...this.#slots.values()].flatMap((slot) => slot.callsWithProcesses)

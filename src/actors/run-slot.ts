@@ -17,6 +17,7 @@ import { closeRun } from '../operations/steps/close-run.ts'
 import type { RunRef } from '../operations/steps/journal.ts'
 import { type ExecutorOutcome, settleRun } from '../operations/steps/settle-run.ts'
 import { toTask } from '../operations/steps/views.ts'
+import type { RunLife } from './actor-logic.ts'
 import { invokeExecutor } from './invoke-executor.ts'
 import { RunCalls } from './run-calls.ts'
 import { RunConversation } from './run-conversation.ts'
@@ -33,6 +34,8 @@ export interface SlotHost extends RunHost {
    * The run is closed, or nothing more may be written. Called before anything else follows from that, and once more at
    * the end.
    */
+  closed(slot: RunSlot): void
+  /** The actor of the run frees its slot. */
   freed(slot: RunSlot): void
 }
 
@@ -48,18 +51,21 @@ export const withinRuns: ReadonlySet<EventType> = new Set<EventType>([
 const pauseMs = 200
 const maxPauseMs = 10_000
 
-export class RunSlot {
+export class RunSlot implements RunLife {
   readonly task: TaskRecord
   readonly ref: RunRef
   /** When the run started, in epoch milliseconds. */
   readonly since: number
   /** Resolves when the run is closed, or nothing more may be written. */
   readonly closed: Promise<void>
+  readonly #closing = Promise.withResolvers<void>()
+  readonly #former: RunSlot | undefined
   readonly #executor: AnyExecutor
   readonly #host: SlotHost
   readonly #parts: RunParts
   readonly #givenUp = Promise.withResolvers<undefined>()
   #grace: unknown
+  #isOver = false
 
   /** `former`: a run of the same task that another engine has closed and whose executor has not settled here yet. */
   constructor(task: TaskRecord, executor: AnyExecutor, since: number, former: RunSlot | undefined, host: SlotHost) {
@@ -78,7 +84,30 @@ export class RunSlot {
       calls: new RunCalls(core, output, waits),
       conversation: new RunConversation(core),
     }
-    this.closed = this.#runToEnd(former)
+    this.#former = former
+    this.closed = this.#closing.promise
+  }
+
+  /** The run is closed in the ledger, or nothing more may be written. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Runs the executor to its end, in a later turn: the actor of the run starts in the middle of a transition. */
+  begin(): void {
+    void Promise.resolve()
+      .then(() => this.#runToEnd(this.#former))
+      .then(() => this.#closing.resolve())
+  }
+
+  /** The run has ended. */
+  abort(why: string | undefined): void {
+    this.end(why)
+  }
+
+  /** The run is closed in the ledger: its slot is free. */
+  freeSlot(): void {
+    this.#host.freed(this)
   }
 
   /** What the status of the engine shows of it. */
@@ -129,7 +158,12 @@ export class RunSlot {
     if (outcome === undefined || (await this.#settle(outcome))) await this.#close()
     this.#host.clock.clearTimeout(this.#grace)
     this.#abort()
-    this.#host.freed(this)
+    this.#noteClosed()
+  }
+
+  #noteClosed(): void {
+    this.#isOver = true
+    this.#host.closed(this)
   }
 
   /**
@@ -206,11 +240,11 @@ export class RunSlot {
     closes: (written: R) => boolean,
     refused: (error: unknown) => void = () => {},
   ): Promise<R | undefined> {
-    const { clock, stopped, report, freed } = this.#host
+    const { clock, stopped, report } = this.#host
     for (let restMs = pauseMs; !stopped.aborted; restMs = Math.min(restMs * 2, maxPauseMs)) {
       try {
         const writing = this.#host.ledger.step(stepOf(this.#host)).then((written) => {
-          if (closes(written)) freed(this)
+          if (closes(written)) this.#noteClosed()
           return written
         })
         this.#host.freeing()

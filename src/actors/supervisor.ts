@@ -140,9 +140,8 @@ export class Supervisor {
   // ── waking ──
 
   #onEvent(event: TaskEvent): void {
-    const { actors, instanceId, report } = this.#host
+    const { instanceId, report } = this.#host
     const isOwn = event.instanceId === instanceId
-    actors.follow(event)
     if (event.type === 'task.repaired' && isOwn) {
       const fault = new Error(
         `The snapshot of ${event.taskId} did not match its row and was rebuilt: ${String(event.data.fault)}`,

@@ -376,8 +376,8 @@ export class TaskEngine extends DerivedMethods {
   inspect(observer: unknown, options: unknown = {}): () => void {
     refuseModels(this.#caller, 'inspect')
     this.#life.requireOpen()
-    const { tasks } = accept(inspectOptionsSchema, options, 'inspect')
-    return this.#life.inspection.attach(parse(inspectionObserverSchema, observer, 'the observer of inspect'), tasks)
+    const parsed = accept(inspectOptionsSchema, options, 'inspect')
+    return this.#life.inspection.attach(parse(inspectionObserverSchema, observer, 'the observer of inspect'), parsed)
   }
 
   async schedule(): Promise<Task[]> {

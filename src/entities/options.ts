@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { durationSchema } from '../core/duration-schema.ts'
 import { notOneOf } from '../core/explain-issue.ts'
 import { once } from '../core/once.ts'
+import { functionOf } from '../core/parse.ts'
 import type { RedactFunction } from '../core/redact.ts'
 import { abilityListSchema } from './ability-pattern.ts'
 import { creationBoundsSchema } from './creation-bounds.ts'
@@ -206,7 +207,13 @@ export const inspectionObserverSchema = once(() =>
     'expected a function that takes inspection events, or an object with `next`',
   ),
 )
-export const inspectOptionsSchema = once(() => z.strictObject({ tasks: z.enum(['own', 'all']).default('own') }))
+export const inspectOptionsSchema = once(() =>
+  z.strictObject({
+    tasks: z.enum(['own', 'all']).default('own'),
+    maxTasks: z.int().min(1).max(100_000).default(1_000),
+    onLeftOut: functionOf<(count: number) => void>('(count)').optional(),
+  }),
+)
 
 const iterations = z.int().min(1).max(1_000_000)
 const toolExecution = z.enum(['parallel', 'sequential'])

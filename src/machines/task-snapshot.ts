@@ -2,7 +2,7 @@
 // that a newer XState changes code and not data. The row wins where the two disagree.
 import { z } from 'zod'
 import { type TaskRecord, type TaskStatus, taskStatuses } from '../entities/task.ts'
-import { type TaskMachineContext, taskMachine, taskMachineVersion } from './task-machine.ts'
+import { type TaskMachineContext, type taskMachine, taskMachineVersion } from './task-machine.ts'
 
 const snapshotSchema = z.object({
   version: z.literal(taskMachineVersion),
@@ -19,22 +19,17 @@ export function writeSnapshot(task: SnapshotSource): string {
 
 export type TaskSnapshot = ReturnType<typeof taskMachine.resolveState>
 
-/** The machine's snapshot in each state. Resolved once: those of tasks differ in their contexts only. */
-const resolved = Object.fromEntries(
-  taskStatuses.map((value) => {
-    const context: TaskMachineContext = { taskId: '', name: '', attempt: 1, run: 0 }
-    return [value, taskMachine.resolveState({ value, context })]
-  }),
-) as Record<TaskStatus, TaskSnapshot>
-
-/** The machine's snapshot in a state. */
-export function snapshotIn(status: TaskStatus, context: TaskMachineContext): TaskSnapshot {
-  return { ...resolved[status], context } as TaskSnapshot
-}
-
-/** The machine's snapshot for a task: its row as state value and context. */
-export function restoreSnapshot(task: SnapshotSource): TaskSnapshot {
-  return snapshotIn(task.status, { taskId: task.id, name: task.name, attempt: task.attempt, run: task.run })
+/** The snapshots of a machine with the lifecycle of a task. Each state is resolved once: those of tasks differ in their contexts only. */
+export function snapshotsOf(
+  machine: typeof taskMachine,
+): (status: TaskStatus, context: TaskMachineContext) => TaskSnapshot {
+  const resolved = Object.fromEntries(
+    taskStatuses.map((value) => {
+      const context: TaskMachineContext = { taskId: '', name: '', attempt: 1, run: 0 }
+      return [value, machine.resolveState({ value, context })]
+    }),
+  ) as Record<TaskStatus, TaskSnapshot>
+  return (status, context) => ({ ...resolved[status], context }) as TaskSnapshot
 }
 
 /** Why a stored snapshot is invalid and the row is used instead; null for a valid one. */

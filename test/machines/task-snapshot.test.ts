@@ -1,7 +1,8 @@
 // The stored image of a task's machine: our own JSON, restored from the row, and every way in which it can be wrong.
 import { describe, expect, it } from 'vitest'
 import { taskStatuses } from '../../src/entities/task.ts'
-import { restoreSnapshot, snapshotFault, writeSnapshot } from '../../src/machines/task-snapshot.ts'
+import { taskMachine } from '../../src/machines/task-machine.ts'
+import { snapshotFault, snapshotsOf, writeSnapshot } from '../../src/machines/task-snapshot.ts'
 import { taskOf } from './task-of.ts'
 
 describe('the snapshot', () => {
@@ -13,7 +14,12 @@ describe('the snapshot', () => {
       context: { taskId: 'task-a', name: task.name, attempt: 2, run: 3 },
     })
     expect(snapshotFault(task)).toBeNull()
-    const restored = restoreSnapshot(task)
+    const restored = snapshotsOf(taskMachine)(task.status, {
+      taskId: task.id,
+      name: task.name,
+      attempt: task.attempt,
+      run: task.run,
+    })
     expect(restored.value).toBe(status)
     expect(restored.context).toEqual({ taskId: 'task-a', name: task.name, attempt: 2, run: 3 })
   })

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { isSettled, taskStatuses } from '../../../src/entities/task.ts'
-import { restoreSnapshot, snapshotFault, writeSnapshot } from '../../../src/machines/task-snapshot.ts'
+import { taskMachine } from '../../../src/machines/task-machine.ts'
+import { snapshotFault, snapshotsOf, writeSnapshot } from '../../../src/machines/task-snapshot.ts'
 import { openLedger, type Step } from '../../../src/testing/index.ts'
 import { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } from '../factories.ts'
 
@@ -91,7 +92,12 @@ it.each(taskStatuses)(
     if (task === undefined) throw new Error('the task is missing')
     expect(task).toEqual({ ...before, seq: task.seq })
     expect(snapshotFault(task)).toBe(null)
-    const restored = restoreSnapshot(task)
+    const restored = snapshotsOf(taskMachine)(task.status, {
+      taskId: task.id,
+      name: task.name,
+      attempt: task.attempt,
+      run: task.run,
+    })
     expect(restored.value).toBe(status)
     expect(restored.context).toEqual({ taskId: 'a', name: before.name, attempt: 2, run: 3 })
     expect((await ledger.read((tx) => tx.task.children('a'))).map((child) => child.id)).toEqual(['child-1', 'child-2'])

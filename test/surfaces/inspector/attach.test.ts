@@ -4,12 +4,19 @@ import { createInspector } from '@statelyai/inspect'
 import { expect, it, vi } from 'vitest'
 import type { InspectionEvent } from '../../../src/actors/inspection-event.ts'
 import { LiveActors } from '../../../src/actors/live-actors.ts'
+import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { TaskRecord } from '../../../src/entities/task.ts'
 import { ledgerFile, openEngine, puppet, reached, refusalOf, turns } from '../../engine/world.ts'
 
 const actorsIn = (events: readonly InspectionEvent[]): string[] =>
   events.filter(({ type }) => type === '@xstate.actor').map(({ actorRef }) => actorRef.id)
 
+const started = {
+  seq: 1,
+  type: 'task.started',
+  taskId: 'task-a',
+  data: { from: 'submitted', status: 'working', run: 1 },
+} as unknown as TaskEvent
 const record = { id: 'task-a', name: 'a', status: 'working', attempt: 1, run: 1 } as TaskRecord
 
 it('X-002 X-004 an observer that is attached at run time receives every live actor with its state, then all further events', async () => {
@@ -19,7 +26,7 @@ it('X-002 X-004 an observer that is attached at run time receives every live act
   await hands.started(0)
   const events: InspectionEvent[] = []
   engine.inspect((event) => events.push(event))
-  expect(actorsIn(events)).toEqual(['supervisor', `${task.id}#1`, `run:${task.id}#1`])
+  expect(actorsIn(events)).toEqual(['supervisor', task.id, `run:${task.id}#1`])
   expect(events.map(({ actorRef }) => actorRef.getSnapshot())).toMatchObject([
     { status: 'active', value: 'working' },
     { status: 'active', value: 'working', context: { taskId: task.id, name: 'a', attempt: 1, run: 1 } },
@@ -32,7 +39,7 @@ it('X-002 X-004 an observer that is attached at run time receives every live act
   const sent = events.filter(({ type }) => type === '@xstate.event')
   expect(sent.map(({ actorRef, event }) => [actorRef.id, event?.type])).toEqual(
     expect.arrayContaining([
-      [`${task.id}#1`, 'complete'],
+      [task.id, 'complete'],
       [`run:${task.id}#1`, 'close'],
     ]),
   )
@@ -95,7 +102,7 @@ it('without an inspector no observer is registered with XState, and none remains
   const actors = new LiveActors(() => {})
   const { system } = actors.supervisor
   const inspect = vi.spyOn(system, 'inspect')
-  actors.startTask(record)
+  actors.startTask(record, started)
   expect(inspect).not.toHaveBeenCalled()
   const events: unknown[] = []
   const detach = actors.inspect((event) => events.push(event), false)
@@ -161,7 +168,7 @@ it('an observer of all tasks receives the open ones at the start, which are remo
   expect(seen?.getSnapshot()).toMatchObject({ status: 'active', value: 'submitted', context: { name: 'to claim' } })
   expect(actorsIn(events).some((id) => id.startsWith(done!.id))).toBe(false)
   detach()
-  expect(seen?.getSnapshot()).toMatchObject({ status: 'done' })
+  expect(seen?.getSnapshot()).toMatchObject({ status: 'stopped' })
 })
 
 it('an observer of all tasks sees one actor for each: that of the run while it works here, else one of its own', async () => {
@@ -173,21 +180,21 @@ it('an observer of all tasks sees one actor for each: that of the run while it w
   engine.inspect(
     ({ type, actorRef, snapshot }) => {
       if (type === '@xstate.actor') awake.add(actorRef.id)
-      if (snapshot?.status === 'done') awake.delete(actorRef.id)
+      if (snapshot !== undefined && snapshot.status !== 'active') awake.delete(actorRef.id)
     },
     { tasks: 'all' },
   )
   await turns()
   await engine.update(task, { name: 'b' })
   await turns()
-  expect([...awake]).toEqual(['supervisor', `${task.id}#1`, `run:${task.id}#1`])
+  expect([...awake]).toEqual(['supervisor', task.id, `run:${task.id}#1`])
   await engine.pause(task)
   await turns()
   expect([...awake]).toEqual(['supervisor', task.id])
   await engine.resume(task)
   await hands.started(1)
   await turns()
-  expect([...awake]).toEqual(['supervisor', `${task.id}#2`, `run:${task.id}#2`])
+  expect([...awake]).toEqual(['supervisor', task.id, `run:${task.id}#2`])
 })
 
 it("an observer of the engine's own tasks does not receive the others", async () => {
@@ -202,25 +209,46 @@ it("an observer of the engine's own tasks does not receive the others", async ()
   expect(actorsIn(own)).toHaveLength(1)
 })
 
-it('an observer of all tasks sees at most a thousand: the one without events for longest is dropped', async () => {
+it('an observer of all tasks sees the newest thousand, and how many are left out; the one without events for longest is dropped', async () => {
   const engine = await openEngine()
   const tasks = await engine.create(Array.from({ length: 1_010 }, () => ({ name: 'one of many' })))
-  const released = new Set<string>()
+  const stopped = new Set<string>()
   const created = new Set<string>()
+  const leftOut: number[] = []
   engine.inspect(
-    ({ type, actorRef, event }) => {
+    ({ type, actorRef, snapshot }) => {
       if (type === '@xstate.actor') created.add(actorRef.id)
-      if (event?.type === 'release') released.add(actorRef.id)
+      if (snapshot?.status === 'stopped') stopped.add(actorRef.id)
     },
-    { tasks: 'all' },
+    { tasks: 'all', onLeftOut: (count) => leftOut.push(count) },
   )
   await turns()
   expect(created.size).toBe(1_001)
-  const last = tasks.at(-1)!
-  expect(created.has(last.id)).toBe(false)
-  await engine.update(tasks[0]!, { name: 'renamed' })
-  await engine.claim(last.id, { owner: 'ann' })
+  expect(leftOut).toEqual([10])
+  const [first] = tasks
+  expect(created.has(first!.id)).toBe(false)
+  await engine.update(tasks[10]!, { name: 'renamed' })
+  await engine.claim(first!.id, { owner: 'ann' })
   await turns()
-  expect(created.has(last.id)).toBe(true)
-  expect([...released]).toEqual([tasks[1]!.id])
+  expect(created.has(first!.id)).toBe(true)
+  expect([...stopped]).toEqual([tasks[11]!.id])
+  expect(leftOut).toEqual([10, 9, 10])
+})
+
+it('an observer of all tasks sees as many as it asks for', async () => {
+  const engine = await openEngine()
+  await engine.create(Array.from({ length: 5 }, () => ({ name: 'one of few' })))
+  const seen = (maxTasks: number): Set<string> => {
+    const ids = new Set<string>()
+    const observer = ({ type, actorRef }: InspectionEvent) => void (type === '@xstate.actor' && ids.add(actorRef.id))
+    engine.inspect(observer, { tasks: 'all', maxTasks })
+    return ids
+  }
+  const few = seen(2)
+  await turns()
+  expect(few.size).toBe(3)
+  const more = seen(4)
+  await turns()
+  expect(more.size).toBe(5)
+  await refusalOf(() => engine.inspect(() => {}, { tasks: 'all', maxTasks: 0 }), 'INVALID_INPUT')
 })

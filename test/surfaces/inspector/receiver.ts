@@ -65,8 +65,8 @@ export const isActor =
   (message: Message): boolean =>
     message.type === '@xstate.actor' && message.name === name
 
-/** The successive states of an actor in its messages. */
+/** The successive states of an actor in its messages; that of its announcement may be later. */
 export function statesOf({ messages }: Receiver, { sessionId }: { sessionId: string }): unknown[] {
-  const ofActor = messages.filter((message) => message.sessionId === sessionId && message.snapshot !== undefined)
+  const ofActor = messages.filter((message) => message.sessionId === sessionId && message.type === '@xstate.snapshot')
   return ofActor.map(({ snapshot }) => snapshot?.value).filter((value, index, all) => value !== all[index - 1])
 }

@@ -53,7 +53,7 @@ it("X-002 a receiver sees a task's whole life: supervisor, task and run as actor
   const supervisor = await receiver.until(isActor('supervisor'))
   const task = await engine.create({ executor: 'work', name: 'a' })
   await hands.started(0)
-  const actor = await receiver.until(isActor(`${task.id}#1`))
+  const actor = await receiver.until(isActor(task.id))
   const run = await receiver.until(isActor(`run:${task.id}#1`))
   expect(actor).toMatchObject({
     parentId: supervisor.sessionId,
@@ -67,7 +67,7 @@ it("X-002 a receiver sees a task's whole life: supervisor, task and run as actor
   expect(JSON.parse(run.definition!)).toMatchObject({ id: 'run', initial: 'live' })
   hands.runs[0]?.end.resolve(null)
   await receiver.until(({ sessionId, snapshot }) => sessionId === run.sessionId && snapshot?.value === 'closed')
-  expect(statesOf(receiver, actor)).toEqual(['working', 'completed'])
+  expect(statesOf(receiver, actor)).toEqual(['submitted', 'working', 'completed'])
   expect(statesOf(receiver, run)).toEqual(['live', 'ending', 'closed'])
   const events = receiver.messages.filter(
     ({ type, sessionId }) => type === '@xstate.event' && sessionId === actor.sessionId,
