@@ -44,11 +44,13 @@ export function refuseFault(value: unknown, what: string): void {
 
 /** The first fault in nesting, keys or names, else the first text that not every database keeps. */
 export function faultIn(value: unknown, maxKeys = Number.POSITIVE_INFINITY): Fault | undefined {
-  const walk: Walk = { maxKeys, path: [], text: undefined }
+  const walk: Walk = { open: new Set(), maxKeys, path: [], text: undefined }
   return visit(value, { kind: 'task', depth: 0, taskDepth: 1 }, walk) ?? walk.text
 }
 
 interface Walk {
+  /** The values that are being visited. */
+  open: Set<object>
   maxKeys: number
   path: string[]
   text: Fault | undefined
@@ -69,6 +71,8 @@ function visit(value: unknown, place: Place, walk: Walk): Fault | undefined {
     return undefined
   }
   if (!Array.isArray(value) && !isPlainObject(value)) return undefined
+  // A circle is refused where JSON is made of it, with its path.
+  if (walk.open.has(value)) return undefined
   const nesting = nestingFault(place)
   if (nesting !== undefined) return { path: [], what: nesting, isText: false }
   const entries = Object.entries(value)
@@ -76,6 +80,7 @@ function visit(value: unknown, place: Place, walk: Walk): Fault | undefined {
     const what = `an object in it has more than ${walk.maxKeys} keys; send a list, or several requests`
     return { path: [], what, isText: false }
   }
+  walk.open.add(value)
   for (const [key, inner] of entries) {
     const what = textFault(key)
     if (what !== undefined) return { path: walk.path, what, isText: false }
@@ -87,6 +92,7 @@ function visit(value: unknown, place: Place, walk: Walk): Fault | undefined {
     if (fault !== undefined) return fault
     walk.path.pop()
   }
+  walk.open.delete(value)
   return undefined
 }
 

@@ -20,11 +20,13 @@ it('a closed run leaves no listener on the signal of its engine', async () => {
     ledger: { step: async () => true } as unknown as Ledger,
     retryOf: () => resolveRetry(),
     freeing() {},
+    closed() {},
     freed() {},
     report() {},
   }
   const task = { ...taskRow({ id: 'task-1', executor: 'x', run: 1 }), seq: 1 }
   const slot = new RunSlot(task, async () => 'done', 0, undefined, host as SlotHost)
+  slot.begin()
   await slot.closed
   expect(getEventListeners(stopped.signal, 'abort')).toEqual([])
 })

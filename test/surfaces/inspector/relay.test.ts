@@ -72,7 +72,7 @@ it("X-002 a receiver sees a task's whole life: supervisor, task and run as actor
   const events = receiver.messages.filter(
     ({ type, sessionId }) => type === '@xstate.event' && sessionId === actor.sessionId,
   )
-  expect(events.map(({ event }) => event?.type)).toEqual(['xstate.init', 'complete'])
+  expect(events.map(({ event }) => event?.type)).toEqual(['xstate.init', 'start', 'complete'])
 })
 
 it('a receiver that connects later gets the actors in their current states, and the last messages', async () => {
