@@ -71,8 +71,8 @@ function visit(value: unknown, place: Place, walk: Walk): Fault | undefined {
     return undefined
   }
   if (!Array.isArray(value) && !isPlainObject(value)) return undefined
-  // A circle is refused where JSON is made of it, with its path.
-  if (walk.open.has(value)) return undefined
+  if (walk.open.has(value))
+    return { path: walk.path, what: 'it contains itself, which JSON cannot express', isText: false }
   const nesting = nestingFault(place)
   if (nesting !== undefined) return { path: [], what: nesting, isText: false }
   const entries = Object.entries(value)
