@@ -4,6 +4,7 @@
 import { waitAtMost } from '../core/signals.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { AnyExecutor } from '../entities/executor.ts'
+import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RunningTask } from '../entities/views.ts'
 import { RunSlot, type SlotHost } from './run-slot.ts'
@@ -30,6 +31,8 @@ export class OpenRuns {
   readonly #reported = new Map<string, [TaskEvent, ...TaskEvent[]]>()
   /** By task: rows of started runs that the feed has not reported yet. */
   readonly #admitted = new Map<string, TaskRecord>()
+  /** Tasks whose runs have changed here since the comparison that is under way has begun. */
+  #changedSince = new Set<string>()
   #isPaused = false
 
   constructor(host: OpenRunsHost) {
@@ -79,6 +82,7 @@ export class OpenRuns {
     for (const task of started) {
       const known = this.#slots.get(task.id)?.ref.run
       if (known !== undefined && known >= task.run) continue
+      this.#changedSince.add(task.id)
       this.#admitted.set(task.id, task)
       this.#beginIfKnown(task.id)
     }
@@ -88,6 +92,10 @@ export class OpenRuns {
   follow(event: TaskEvent): void {
     const { taskId, type, instanceId, data } = event
     if (type === 'task.started' && instanceId === this.#host.instanceId && typeof data.run === 'number') {
+      // A comparison has begun it, or the event comes again.
+      const known = (this.#slots.get(taskId) ?? this.#leaving.get(taskId))?.ref.run
+      if (known !== undefined && known >= data.run) return
+      this.#changedSince.add(taskId)
       this.#reported.set(taskId, [event])
       // The admission that shares the commit has resolved; what awaits it runs after the observers, in this turn.
       if (!this.#beginIfKnown(taskId)) queueMicrotask(() => void this.#readAndBegin(taskId, data.run))
@@ -131,6 +139,47 @@ export class OpenRuns {
     } catch (error) {
       report(error, { taskId, doing: 'start a run' })
       if (!stopped.aborted) clock.setTimeout(() => void this.#readAndBegin(taskId, run), againMs)
+    }
+  }
+
+  /**
+   * Called before a read of the open runs of this engine; the function that it returns is called with them, and with the latest event that
+   * they contain. What is WORKING without a run here begins, and what is not ends: an event that was lost or came twice changes nothing. What
+   * changes here during the read is left to the next comparison.
+   */
+  comparison(): (open: readonly RunRecord[], last: number) => void {
+    this.#changedSince = new Set()
+    const before = new Map(Array.from(this.#slots, ([taskId, { ref }]) => [taskId, ref.run]))
+    return (open, last) => {
+      const found = new Map(open.map((run) => [run.taskId, run]))
+      for (const run of open) {
+        const isHere = this.#slots.has(run.taskId) || this.#reported.has(run.taskId)
+        if (!isHere && run.status === 'live' && !this.#changedSince.has(run.taskId))
+          void this.#beginUnreported(run, last)
+      }
+      for (const [taskId, number] of before) {
+        const slot = this.#slots.get(taskId)
+        if (slot?.ref.run !== number || this.#changedSince.has(taskId)) continue
+        const run = found.get(taskId)
+        if (run?.number !== number || run.status === 'ending') this.#end(slot)
+        if (run?.number !== number) this.#host.actors.closeRun(taskId, number)
+      }
+    }
+  }
+
+  /** No event has reported it. */
+  async #beginUnreported({ taskId, number, startedAt }: RunRecord, last: number): Promise<void> {
+    const { ledger, report, stopped, instanceId } = this.#host
+    this.#changedSince.add(taskId)
+    try {
+      const task = this.#admitted.get(taskId) ?? (await ledger.read((tx) => tx.task.get(taskId)))
+      if (task?.run !== number || !task.runOpen || this.#slots.has(taskId) || stopped.aborted) return
+      const from = number === 1 ? 'submitted' : 'waiting'
+      const data = { from, status: 'working', run: number, name: task.name, attempt: task.attempt }
+      this.#reported.set(taskId, [{ seq: last, type: 'task.started', taskId, at: startedAt, instanceId, data }])
+      this.#begin(task)
+    } catch (error) {
+      report(error, { taskId, doing: 'start a run' })
     }
   }
 
@@ -180,6 +229,7 @@ export class OpenRuns {
   #freeSlot(slot: RunSlot): void {
     const { id } = slot.task
     if (this.#slots.get(id) !== slot) return
+    this.#changedSince.add(id)
     this.#slots.delete(id)
     if (!slot.isOver) this.#leaving.set(id, slot)
     this.#changed()

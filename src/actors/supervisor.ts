@@ -197,7 +197,7 @@ export class Supervisor {
     })
   }
 
-  /** Reads when the next timer is due and whether a task is ready, and acts on it. */
+  /** Reads when the next timer is due, whether a task is ready, and which runs this engine has open, and acts on it. */
   async #look(): Promise<void> {
     if (!this.isWorking) return
     const { ledger, instanceId, executors, report } = this.#host
@@ -205,10 +205,17 @@ export class Supervisor {
     const { trees } = this.#admission
     const own = { instanceId, executors: [...executors.keys()] }
     const number = ++this.#looks
+    const compare = this.#runs.comparison()
     try {
-      const [due, isAnyReady] = await ledger.read((tx) =>
-        all([tx.task.nextDue(own), tx.task.anyReady(free.all, free.named, trees)]),
+      const [due, isAnyReady, open, last] = await ledger.read((tx) =>
+        all([
+          tx.task.nextDue(own),
+          tx.task.anyReady(free.all, free.named, trees),
+          tx.run.openOf(instanceId),
+          tx.event.last(),
+        ]),
       )
+      compare(open, last)
       this.#arm(due, number)
       if (isAnyReady) this.#admission.admit()
     } catch (error) {
