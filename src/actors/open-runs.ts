@@ -156,7 +156,9 @@ export class OpenRuns {
       slot.wake(event.data.callId)
     }
     if (!endings.has(event.type) || event.data.run !== slot.ref.run) return
-    slot.end()
+    // Only a suspension names what it waits for.
+    if ('waits' in event.data) slot.suspend()
+    else slot.end()
     if (event.type !== 'run.closed') return
     this.#slots.delete(slot.task.id)
     this.#leaving.set(slot.task.id, slot)

@@ -2,6 +2,7 @@
 // are two things: a run that has ended (paused, canceled, settled) is closed when its executor and its calls have
 // settled or their grace is over, and never while a process that it started is alive.
 
+import { debuglog } from 'node:util'
 import { ErrandError } from '../core/errors.ts'
 import { isRedactFailure } from '../core/redact.ts'
 import { sleep, untilAborted } from '../core/signals.ts'
@@ -44,6 +45,9 @@ export const withinRuns: ReadonlySet<EventType> = new Set<EventType>([
   'output.written',
 ])
 
+/** Printed with NODE_DEBUG=errand. */
+const debug = debuglog('errand')
+
 /** Delay before a refused write is retried: the first, and the maximum. */
 const pauseMs = 200
 const maxPauseMs = 10_000
@@ -58,7 +62,11 @@ export class RunSlot {
   readonly #executor: AnyExecutor
   readonly #host: SlotHost
   readonly #parts: RunParts
-  readonly #givenUp = Promise.withResolvers<undefined>()
+  /** Resolves when the function of the executor has ended, or nothing waits for it any more. */
+  readonly #outcome = Promise.withResolvers<ExecutorOutcome | undefined>()
+  readonly #givenUp = Promise.withResolvers<void>()
+  /** Of a suspended run: what its function holds is released. */
+  #released: Promise<void> | undefined
   #grace: unknown
 
   /** `former`: a run of the same task that another engine has closed and whose executor has not settled here yet. */
@@ -101,7 +109,17 @@ export class RunSlot {
   /** The grace is over: what the executor returns from now on is ignored. */
   giveUp(): void {
     this.#abort()
-    this.#givenUp.resolve(undefined)
+    this.#outcome.resolve(undefined)
+    this.#givenUp.resolve()
+  }
+
+  /** The run only waits: it is closed without its function, which is left alone. */
+  suspend(): void {
+    const { core, calls } = this.#parts
+    if (core.hasEnded) return
+    this.#released = core.suspend()
+    calls.drain.end()
+    this.#outcome.resolve(undefined)
   }
 
   /** Ends the run at its next safe point: when no call is in flight. */
@@ -116,16 +134,16 @@ export class RunSlot {
 
   /** Aborts the run and rejects its pending requests. */
   #abort(why?: string): void {
-    const { core, waits, calls } = this.#parts
+    const { core, calls } = this.#parts
     if (core.hasEnded) return
     core.end(why)
-    waits.end()
     calls.drain.end()
   }
 
   async #runToEnd(former: RunSlot | undefined): Promise<void> {
     await former?.closed
-    const outcome = await Promise.race([this.#execute(), this.#givenUp.promise])
+    void this.#execute().then(this.#outcome.resolve)
+    const outcome = await this.#outcome.promise
     if (outcome === undefined || (await this.#settle(outcome))) await this.#close()
     this.#host.clock.clearTimeout(this.#grace)
     this.#abort()
@@ -151,6 +169,8 @@ export class RunSlot {
       const stored = redaction.storedError(toStoredError(error), 'task', 'error')
       outcome = { kind: 'threw', error: stored, retryAfterMs: retryAfterOf(error) }
     }
+    core.returned()
+    if (core.isSuspended) debug(ignored(this.ref, outcome))
     if (!output.isEmpty) await output.flush()
     return core.hasEnded ? undefined : outcome
   }
@@ -187,7 +207,7 @@ export class RunSlot {
   async #close(): Promise<void> {
     const { calls } = this.#parts
     this.end()
-    await Promise.race([calls.allSettled(), this.#givenUp.promise])
+    await Promise.race([calls.allSettled().then(() => this.#released), this.#givenUp.promise])
     await untilAborted(calls.processesEnded(), this.#host.stopped).catch(() => {})
     await this.#write(
       'close run',
@@ -224,6 +244,11 @@ export class RunSlot {
     }
     return undefined
   }
+}
+
+function ignored({ taskId, run }: RunRef, outcome: ExecutorOutcome): string {
+  const what = outcome.kind === 'threw' ? `threw "${outcome.error.message}"` : 'returned'
+  return `run ${run} of ${taskId} is suspended; its function ${what} afterwards, which is ignored`
 }
 
 /** A warning: the outcome stands, and what becomes of the calls is only in the journal. */
