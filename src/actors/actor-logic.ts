@@ -73,11 +73,13 @@ export const supervisorLogic = liveLogic(supervisorMachine)
 export interface RunLife {
   begin(): void
   abort(why: string | undefined): void
+  leaveFunction(): void
   freeSlot(): void
 }
 
 type RunSnapshot = Snapshot<undefined> & { value: RunStatus; context: { taskId: string; run: number } }
-type RunEvent = { type: 'end' | 'close'; why?: string | undefined }
+export type RunEnding = { type: 'end'; why?: string | undefined } | { type: 'suspend' }
+type RunEvent = RunEnding | { type: 'close' }
 
 export interface RunInput {
   taskId: string
@@ -89,7 +91,8 @@ export interface RunInput {
 const lives = new WeakMap<object, RunLife>()
 
 const liveEffects: Readonly<Record<string, (life: RunLife, event: RunEvent) => void>> = {
-  abort: (life, { why }) => life.abort(why),
+  abort: (life, event) => life.abort('why' in event ? event.why : undefined),
+  leaveFunction: (life) => life.leaveFunction(),
   freeSlot: (life) => life.freeSlot(),
 }
 

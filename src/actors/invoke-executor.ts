@@ -20,7 +20,9 @@ export async function invokeExecutor(
   report: (loss: ErrandError) => void,
 ): Promise<unknown> {
   const run: Run = new RunHandle(parts)
-  const imageOf = (value: unknown): unknown => storable(recordedImage(value, 'the result', report))
+  // The result of a run that has ended is ignored.
+  const imageOf = (value: unknown): unknown =>
+    parts.core.hasEnded ? undefined : storable(recordedImage(value, 'the result', report))
   if (!isExecutor(executor)) return imageOf(await executor(task as never, run))
   if (executor.runsCommands && !task.mayRunCommands) throw commandsRefused()
   const given = task.input ?? undefined
@@ -36,7 +38,7 @@ export async function invokeExecutor(
           }),
         )
   const value = await executor.run({ ...task, input }, run)
-  if (executor.result === undefined) return imageOf(value)
+  if (executor.result === undefined || parts.core.hasEnded) return imageOf(value)
   const mismatch = {
     code: 'INVALID_RESULT',
     complaint: `What "${task.executor}" returned does not match its result schema`,

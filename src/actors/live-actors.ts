@@ -8,7 +8,7 @@ import { isSettled, type TaskRecord, type TaskStatus } from '../entities/task.ts
 import { eventBetween } from '../machines/task-edges.ts'
 import { type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
 import { snapshotsOf } from '../machines/task-snapshot.ts'
-import { liveLogic, type RunLife, runLogic, stopActor, supervisorLogic } from './actor-logic.ts'
+import { liveLogic, type RunEnding, type RunLife, runLogic, stopActor, supervisorLogic } from './actor-logic.ts'
 import type { InspectionEvent } from './inspection-event.ts'
 import type { Report } from './report.ts'
 
@@ -56,7 +56,10 @@ export class LiveActors {
         startRun: ({ self, event }) => {
           if ('run' in event && event.run !== undefined) this.#startRun(self as AnyActorRef, event.run.number)
         },
-        endRun: ({ self }) => this.#tasks.get(self.id)?.run?.ref.send({ type: 'end' }),
+        endRun: ({ self, event }) => {
+          const type = 'suspends' in event ? 'suspend' : 'end'
+          this.#tasks.get(self.id)?.run?.ref.send({ type })
+        },
       },
     })
     this.#taskLogic = liveLogic(machine)
@@ -147,7 +150,9 @@ export class LiveActors {
       }
       const run =
         type === 'task.started' && typeof data['run'] === 'number' ? { number: data['run'], dueAt: null } : undefined
-      task.ref.send({ type: edge, shown, ...(run === undefined ? {} : { run }) })
+      // Only a suspension names what it waits for.
+      const suspends = 'waits' in data ? { suspends: true } : {}
+      task.ref.send({ type: edge, shown, ...suspends, ...(run === undefined ? {} : { run }) })
     }
     if (type === 'task.deleted') {
       task.run?.ref.send({ type: 'end' })
@@ -187,9 +192,9 @@ export class LiveActors {
     ref.start()
   }
 
-  /** Ends a run that its task may still be in: the engine closes, or its lease is over. */
-  endRun(taskId: string, number: number, why: string | undefined): void {
-    this.#runOf(taskId, number)?.send({ type: 'end', why })
+  /** Ends a run that its task may still be in: the engine closes, its lease is over, or no event has reported it. */
+  endRun(taskId: string, number: number, event: RunEnding): void {
+    this.#runOf(taskId, number)?.send(event)
   }
 
   /** The run is closed: its actor ends. */

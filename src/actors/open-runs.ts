@@ -161,7 +161,8 @@ export class OpenRuns {
         const slot = this.#slots.get(taskId)
         if (slot?.ref.run !== number || this.#changedSince.has(taskId)) continue
         const run = found.get(taskId)
-        if (run?.number !== number || run.status === 'ending') this.#end(slot)
+        if (run?.number === number && isSuspended(run)) this.#host.actors.endRun(taskId, number, { type: 'suspend' })
+        else if (run?.number !== number || run.status === 'ending') this.#end(slot)
         if (run?.number !== number) this.#host.actors.closeRun(taskId, number)
       }
     }
@@ -215,7 +216,7 @@ export class OpenRuns {
   // ── ending ──
 
   #end({ ref }: RunSlot, why?: string): void {
-    this.#host.actors.endRun(ref.taskId, ref.run, why)
+    this.#host.actors.endRun(ref.taskId, ref.run, { type: 'end', why })
   }
 
   /** The run is closed in the ledger, or nothing more may be written: its actor frees the slot, unless it has done so. */
@@ -278,4 +279,9 @@ export class OpenRuns {
   #changed(): void {
     this.#host.status.slotsChanged()
   }
+}
+
+/** It has ended because it only waits. */
+function isSuspended({ status, outcome }: RunRecord): boolean {
+  return status === 'ending' && (outcome === 'waiting' || outcome === 'input_required')
 }

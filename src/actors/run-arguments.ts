@@ -93,3 +93,8 @@ export function checkFraction(fraction: unknown): void {
     { fraction },
   )
 }
+
+export function checkRelease(release: unknown): void {
+  if (typeof release === 'function') return
+  throw new ErrandError('INVALID_INPUT', `run.onSuspend expects a function to call, got ${typeName(release)}.`, {})
+}

@@ -36,6 +36,8 @@ export interface WaitsOfRun {
   readonly isWaiting: boolean
   /** Called when nothing of the run is in flight. */
   whenIdle(): void
+  /** The run has ended: nothing waits any more. */
+  end(): void
 }
 
 /** Delay before the ledger is read again after a failure: the first, and the maximum. */
@@ -127,8 +129,38 @@ export class RunCore {
   end(why: string | undefined): void {
     this.#end.end(why)
     this.divergence.end()
+    this.waits?.end()
     for (const reject of this.#pending) reject(this.ended as ErrandError)
     this.#pending.clear()
+  }
+
+  /**
+   * Ends the run because it only waits: its pending and further requests never settle, and nothing refers to them any more. Resolves when the
+   * executor has released what it holds.
+   */
+  suspend(): Promise<void> {
+    this.#pending.clear()
+    const released = this.#end.suspend((error) => this.#releaseFailed(error))
+    this.divergence.end()
+    this.waits?.end()
+    return released
+  }
+
+  get isSuspended(): boolean {
+    return this.#end.isSuspended
+  }
+
+  onSuspend(release: () => unknown): () => void {
+    return this.#end.onSuspend(release, (error) => this.#releaseFailed(error))
+  }
+
+  #releaseFailed(error: unknown): void {
+    this.host.report(error, { ...this.ref, doing: 'release what a suspended run holds' })
+  }
+
+  /** The function of the executor has ended. */
+  returned(): void {
+    this.#end.released()
   }
 
   /**
@@ -137,14 +169,28 @@ export class RunCore {
    */
   request<R>(work: () => R | Promise<R>): Promise<R> {
     const promise = new Promise<R>((resolve, reject) => {
+      if (this.isSuspended) return
       if (this.ended) return reject(this.ended)
       this.#pending.add(reject)
-      void (async () => work())()
-        .then(resolve, reject)
-        .finally(() => this.#pending.delete(reject))
+      void (async () => work())().then(
+        (value) => {
+          if (this.#pending.delete(reject)) resolve(value)
+        },
+        (error: unknown) => this.#refused(reject, error),
+      )
     })
     promise.catch(() => {})
     return promise
+  }
+
+  async #refused(reject: (reason: unknown) => void, error: unknown): Promise<void> {
+    if (isRunOver(error) && !this.hasEnded) {
+      // The ledger knows of the end first. The feed says whether it is a suspension.
+      const { feed } = this.host
+      feed.changed()
+      await feed.caughtUp()
+    }
+    if (this.#pending.delete(reject)) reject(error)
   }
 
   /** Counts work in flight; when the last ends, the run may have become quiet. */

@@ -25,7 +25,7 @@ import { type AgentRun, agentFacilities } from '../operations/agent-run.ts'
 import { dependenciesOf } from '../operations/steps/explain.ts'
 import { recordValue, reportProgress } from '../operations/steps/journal.ts'
 import type { CallFunction } from './perform-call.ts'
-import { callArguments, checkFraction, checkMessage, checkOptions } from './run-arguments.ts'
+import { callArguments, checkFraction, checkMessage, checkOptions, checkRelease } from './run-arguments.ts'
 import type { CallWay, RunCalls } from './run-calls.ts'
 import type { RunConversation } from './run-conversation.ts'
 import type { RunCore, RunHost } from './run-core.ts'
@@ -144,6 +144,11 @@ export class RunHandle implements Run {
     return this.#core.request(() => this.#parts.waits.sleep(ms, options))
   }
 
+  onSuspend(release: () => unknown): () => void {
+    checkRelease(release)
+    return this.#core.onSuspend(release)
+  }
+
   progress(fraction: number, note?: string): Promise<void> {
     return this.#core.request(() => {
       checkFraction(fraction)
@@ -216,6 +221,7 @@ function runInCall(run: Run): Run {
     message: (...given) => run.message(...given),
     emit: (...given) => run.emit(...given),
     spawn: run.spawn.bind(run) as Run['spawn'],
+    onSuspend: (release) => run.onSuspend(release),
     progress: (...given) => run.progress(...given),
     dependencies: () => run.dependencies(),
     now: (...given) => run.now(...given),

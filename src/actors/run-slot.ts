@@ -2,6 +2,7 @@
 // are two things: a run that has ended (paused, canceled, settled) is closed when its executor and its calls have
 // settled or their grace is over, and never while a process that it started is alive.
 
+import { debuglog } from 'node:util'
 import { ErrandError } from '../core/errors.ts'
 import { isRedactFailure } from '../core/redact.ts'
 import { sleep, untilAborted } from '../core/signals.ts'
@@ -47,6 +48,9 @@ export const withinRuns: ReadonlySet<EventType> = new Set<EventType>([
   'output.written',
 ])
 
+/** Printed with NODE_DEBUG=errand. */
+const debug = debuglog('errand')
+
 /** Delay before a refused write is retried: the first, and the maximum. */
 const pauseMs = 200
 const maxPauseMs = 10_000
@@ -63,7 +67,11 @@ export class RunSlot implements RunLife {
   readonly #executor: AnyExecutor
   readonly #host: SlotHost
   readonly #parts: RunParts
-  readonly #givenUp = Promise.withResolvers<undefined>()
+  /** Resolves when the function of the executor has ended, or nothing waits for it any more. */
+  readonly #outcome = Promise.withResolvers<ExecutorOutcome | undefined>()
+  readonly #givenUp = Promise.withResolvers<void>()
+  /** Of a suspended run: what its function holds is released. */
+  #released: Promise<void> | undefined
   #grace: unknown
   #isOver = false
 
@@ -130,7 +138,17 @@ export class RunSlot implements RunLife {
   /** The grace is over: what the executor returns from now on is ignored. */
   giveUp(): void {
     this.#abort()
-    this.#givenUp.resolve(undefined)
+    this.#outcome.resolve(undefined)
+    this.#givenUp.resolve()
+  }
+
+  /** The run only waits: it is closed without its function. */
+  leaveFunction(): void {
+    const { core, calls } = this.#parts
+    if (core.hasEnded) return
+    this.#released = core.suspend()
+    calls.drain.end()
+    this.#outcome.resolve(undefined)
   }
 
   /** Ends the run at its next safe point: when no call is in flight. */
@@ -145,16 +163,16 @@ export class RunSlot implements RunLife {
 
   /** Aborts the run and rejects its pending requests. */
   #abort(why?: string): void {
-    const { core, waits, calls } = this.#parts
+    const { core, calls } = this.#parts
     if (core.hasEnded) return
     core.end(why)
-    waits.end()
     calls.drain.end()
   }
 
   async #runToEnd(former: RunSlot | undefined): Promise<void> {
     await former?.closed
-    const outcome = await Promise.race([this.#execute(), this.#givenUp.promise])
+    void this.#execute().then(this.#outcome.resolve)
+    const outcome = await this.#outcome.promise
     if (outcome === undefined || (await this.#settle(outcome))) await this.#close()
     this.#host.clock.clearTimeout(this.#grace)
     this.#abort()
@@ -185,6 +203,8 @@ export class RunSlot implements RunLife {
       const stored = redaction.storedError(toStoredError(error), 'task', 'error')
       outcome = { kind: 'threw', error: stored, retryAfterMs: retryAfterOf(error) }
     }
+    core.returned()
+    if (core.isSuspended) debug(ignored(this.ref, outcome))
     if (!output.isEmpty) await output.flush()
     return core.hasEnded ? undefined : outcome
   }
@@ -221,7 +241,7 @@ export class RunSlot implements RunLife {
   async #close(): Promise<void> {
     const { calls } = this.#parts
     this.end()
-    await Promise.race([calls.allSettled(), this.#givenUp.promise])
+    await Promise.race([calls.allSettled().then(() => this.#released), this.#givenUp.promise])
     await untilAborted(calls.processesEnded(), this.#host.stopped).catch(() => {})
     await this.#write(
       'close run',
@@ -258,6 +278,11 @@ export class RunSlot implements RunLife {
     }
     return undefined
   }
+}
+
+function ignored({ taskId, run }: RunRef, outcome: ExecutorOutcome): string {
+  const what = outcome.kind === 'threw' ? `threw "${outcome.error.message}"` : 'returned'
+  return `run ${run} of ${taskId} is suspended; its function ${what} afterwards, which is ignored`
 }
 
 /** A warning: the outcome stands, and what becomes of the calls is only in the journal. */

@@ -51,7 +51,7 @@ export class RunWaits implements WaitsOfRun {
     return this.#open.size > 0
   }
 
-  /** The run has ended: `RunCore.end` has rejected the pending requests. */
+  /** `RunCore` settles the requests, or leaves them alone. */
   end(): void {
     this.#open.clear()
   }

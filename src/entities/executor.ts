@@ -105,13 +105,17 @@ export type WaitedFor<T, Settled, Mode, UntilMessage> = T extends readonly unkno
 
 /**
  * One period of WORKING. Every request is recorded before it acts; a later run of the same task finds it again by kind, name and
- * params (or `key`), n-th among equals. After the run has ended every method rejects with `RUN_ENDED`.
+ * params (or `key`), n-th among equals.
+ *
+ * A run that is paused, canceled or timed out, or whose engine closes, rejects its pending and further requests with `RUN_ENDED`. A run that
+ * only waits (for `ask`, `wait` or `sleep`, while nothing else is in flight) is suspended: its requests never settle, so neither `catch` nor
+ * `finally` runs, and what the function returns or throws later is ignored. The next run begins the function anew. See `onSuspend`.
  */
 export interface Run {
   /** Counts from 1 within the task. */
   readonly number: number
   readonly attempt: number
-  /** Aborts when the run ends: paused, canceled, timed out, released. */
+  /** Aborts when the run ends: suspended, paused, canceled, timed out, released. */
   readonly signal: AbortSignal
 
   /**
@@ -191,6 +195,16 @@ export interface Run {
 
   /** Ends the run for `ms` milliseconds, or for a time like `10m` (WAITING); survives restarts. */
   sleep(ms: Duration, options?: { key?: string }): Promise<void>
+
+  /**
+   * Registers a function that releases what the run holds outside of the ledger (a connection, a lock, a temporary folder) if it is suspended
+   * (`ask`, `wait`, `sleep`); returns what unregisters it. At every other end of the run it is not called: there `finally` releases.
+   *
+   * All are called in the turn of the suspension, after `signal` has aborted, the one registered last first. An error is passed to `onError`.
+   * The run is closed, and the next may begin, when the promises that they return have settled, or after `abortGraceMs`. A function that is
+   * registered in a run that is suspended already is called at once, and nothing waits for it.
+   */
+  onSuspend(release: () => unknown): () => void
 
   /** Stores the progress of the run, 0 to 1. */
   progress(fraction: number, note?: string): Promise<void>

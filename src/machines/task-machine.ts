@@ -51,6 +51,8 @@ export interface TransitionData {
   outcome?: RunOutcome
   /** For a run that settles: whether it is closed at once, because nothing of it is in flight, and whether it made any entry. */
   settling?: { closed: boolean; journaled: boolean }
+  /** The run that ends only waits. */
+  suspends?: true
   /** Of a failed attempt: the new attempt that follows at once. */
   retry?: Changes | undefined
   /** Why a task that goes on has no owner any more: it waits for another one at once. */

@@ -278,6 +278,7 @@ describe('a tree of ten levels in which each task waits for its child', () => {
       executors: {
         level: async (task: ExecutorTask<number>, run: Run): Promise<number> => {
           most = Math.max(most, ++open)
+          run.onSuspend(() => open--)
           try {
             if (task.input === 0) return 0
             const child = await run.spawn({ executor: 'level', input: task.input - 1 })

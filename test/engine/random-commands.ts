@@ -93,25 +93,30 @@ export async function openWorld(options: { maxConcurrent?: number; ledger?: Ledg
     if (running.narrow > limitOfNarrow) broken.push(`${running.narrow} runs of narrow, its limit is ${limitOfNarrow}`)
     if (inRun.has(task.id)) broken.push(`two runs of ${task.id} at once`)
     inRun.add(task.id)
-    try {
-      return await new Promise<string>((resolve, reject) => {
-        const handle: Handle = {
-          run,
-          return: () => resolve('done'),
-          throw: () => reject(new Error('broke')),
-          aborted: false,
-          over: false,
-        }
-        handles.set(task.id, handle)
-        run.signal.addEventListener('abort', () => {
-          handle.aborted = true
-          if (!task.input?.stubborn) reject(run.signal.reason as Error)
-        })
-      })
-    } finally {
-      ;(handles.get(task.id) as Handle).over = true
+    const { promise, resolve, reject } = Promise.withResolvers<string>()
+    const handle: Handle = {
+      run,
+      return: () => resolve('done'),
+      throw: () => reject(new Error('broke')),
+      aborted: false,
+      over: false,
+    }
+    handles.set(task.id, handle)
+    run.signal.addEventListener('abort', () => {
+      handle.aborted = true
+      if (!task.input?.stubborn) reject(run.signal.reason as Error)
+    })
+    const end = (): void => {
+      if (handle.over) return
+      handle.over = true
       inRun.delete(task.id)
       running[name]--
+    }
+    run.onSuspend(end)
+    try {
+      return await promise
+    } finally {
+      end()
     }
   }
   const engine = await createEngine({

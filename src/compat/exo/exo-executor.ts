@@ -33,6 +33,10 @@ export class Work {
 
   async perform(task: ExecutorTask, run: Run): Promise<unknown> {
     this.runs.set(task.id, run)
+    const end = (): void => {
+      if (this.runs.get(task.id) === run) this.runs.delete(task.id)
+    }
+    run.onSuspend(end)
     try {
       // After a restart the engine may continue a task before `schedule` has set an executor.
       if (this.latest === undefined) await untilAborted(this.#first.promise, run.signal)
@@ -41,7 +45,7 @@ export class Work {
       this.picked.delete(task.id)
       return await executor(viewOf(task), run.signal, run)
     } finally {
-      if (this.runs.get(task.id) === run) this.runs.delete(task.id)
+      end()
     }
   }
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { ErrandError } from '../../core/errors.ts'
 import { omitUndefined } from '../../core/omit-undefined.ts'
 import { parse, requireText } from '../../core/parse.ts'
+import { untilAborted } from '../../core/signals.ts'
 import { typeName } from '../../core/type-name.ts'
 import type { Engine, EngineOptions } from '../../engine/engine-api.ts'
 import { type Executor, isExecutor } from '../../entities/executor.ts'
@@ -153,7 +154,8 @@ export class TaskManager {
       const text = requireText(prompt, 'the prompt')
       const run = this.#backing.worker.runs.get(id)
       if (run && !run.signal.aborted) {
-        await run.ask(text).catch(ignoreEndOfRun)
+        // The question of a suspended run never settles, but its signal aborts.
+        await untilAborted(run.ask(text), run.signal).catch(ignoreEndOfRun)
         return (await engine.get(id)) as EngineTask
       }
       const current = await engine.get(id)

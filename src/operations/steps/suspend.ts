@@ -24,6 +24,7 @@ export function suspend(request: SuspendRequest): Step<boolean> {
     // Waits that ended since the request have woken no run: the next run may start at once.
     const wakes = waits.filter((entry) => (entry.details as { over?: boolean } | null)?.over === true).length
     const suspended = yield* transition(tx, task, questions.length > 0 ? 'ask' : 'wait', request, {
+      suspends: true,
       set: { wakes, crashes: 0 },
       data: { waits: waits.map((entry) => ({ callId: entry.id, kind: entry.kind })) },
     })

@@ -61,7 +61,7 @@ export const taskEffects: { readonly [A in TaskAction]: Effect<A extends 'record
     if (closed) next.runOpen = false
     // The fence of a run that settles has shown that it is live.
     const from = data.settling === undefined ? (yield* tx.run.get(before.id, before.run))?.status : 'live'
-    const [end] = (from && decideRun(from, { type: closed ? 'close' : 'end' })) ?? []
+    const [end] = (from && decideRun(from, { type: closed ? 'close' : data.suspends ? 'suspend' : 'end' })) ?? []
     if (end === undefined) return
     // From WORKING, the next state determines the outcome of the run.
     const outcome = data.outcome ?? (next.status as RunOutcome)

@@ -98,6 +98,7 @@ export async function perform(world: World, opening: Opening, task: ExecutorTask
   const program = (task.input as { program?: Program } | null)?.program ?? []
   const body: Body = { taskId: task.id, run: run.number, opening, signal: run.signal, over: false }
   world.laws.begins(body)
+  run.onSuspend(() => (body.over = true))
   const way = { world, opening, task, run }
   try {
     for (const [index, each] of program.entries()) {
