@@ -12,7 +12,7 @@ import { stateGraphOf, stepNumbers } from '../../page/src/model/state-graph.ts'
 import { atMostEvery, sparingly } from '../../page/src/model/throttle.ts'
 import { perSecond, Throughput } from '../../page/src/model/throughput.ts'
 import type { Call, MachineConfig, Message, TaskRow } from '../../page/src/model/wire.ts'
-import { taskEdges } from '../../src/machines/task-table.ts'
+import { machines } from '../../src/engine/machines.ts'
 import { rowOf } from './page-fixtures.ts'
 
 const message = (id: string, timestamp: number, more: Partial<Message> = {}): Message => ({
@@ -218,13 +218,7 @@ it('idempotencyKeys returns the same key for equal content, and a new key for ot
   expect(keyOf({ name: 'b' })).not.toBe('01'.repeat(16))
 })
 
-const config: MachineConfig = {
-  id: 'task',
-  initial: 'submitted',
-  states: Object.fromEntries(
-    Object.entries(taskEdges).map(([state, on]) => [state, { on: { ...on } as Record<string, string> }]),
-  ),
-}
+const config = machines.task.config as unknown as MachineConfig
 
 it('stateGraphOf contains every state and every edge of the machine, and each gets a position of its own', () => {
   const { nodes, edges } = stateGraphOf(config, [])

@@ -31,8 +31,7 @@ export function stateGraphOf({ states }: MachineConfig, path: readonly PathStep[
   const names = Object.keys(states)
   const nodes = names.map((id) => ({ id, width: Math.max(72, id.length * letterWidth + 30), height: 28 }))
   const edges = names.flatMap((from) =>
-    Object.entries(states[from]?.on ?? {}).map(([event, exit]) => {
-      const to = typeof exit === 'string' ? exit : exit.target
+    targetsOf(states[from]).map(({ event, to }) => {
       const steps = path.filter((step) => step.from === from && step.to === to)
       const text = steps.length === 0 ? event : `${event} ${stepNumbers(steps)}`
       return {
@@ -47,6 +46,15 @@ export function stateGraphOf({ states }: MachineConfig, path: readonly PathStep[
     }),
   )
   return { nodes, edges }
+}
+
+/** The events that leave a state. Alternatives by guards lead to the same state; transitions without a target stay in it. */
+function targetsOf(state: MachineConfig['states'][string] | undefined): Array<{ event: string; to: string }> {
+  return Object.entries(state?.on ?? {}).flatMap(([event, given]) => {
+    const exits = Array.isArray(given) ? given : [given]
+    const [to] = exits.flatMap((exit) => (typeof exit === 'string' ? [exit] : (exit.target ?? [])))
+    return to === undefined ? [] : [{ event, to }]
+  })
 }
 
 /**

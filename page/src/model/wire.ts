@@ -93,10 +93,12 @@ export interface ExecutorInfo {
 }
 
 /** A machine as exported by the engine: the parts of its XState config that the page draws. */
+type MachineExit = string | { target?: string }
+
 export interface MachineConfig {
   id: string
   initial: string
-  states: Record<string, { type?: string; on?: Record<string, string | { target: string }> }>
+  states: Record<string, { type?: string; on?: Record<string, MachineExit | MachineExit[]> }>
 }
 
 export interface Machine {
