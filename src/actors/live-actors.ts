@@ -1,4 +1,4 @@
-// The live actors of an engine: the supervisor, below it the tasks that this engine works on or somebody observes, and below each task its
+// The live actors of an engine: the supervisor, below it the tasks that this engine works on or an observer sees, and below each task its
 // runs. A task always exists in the ledger. Its actor is activated from its stored state when there is something to do, follows the durable
 // events, and is passivated when the task rests. The live half of its machine starts and ends the run.
 import { type Actor, type AnyActorLogic, type AnyActorRef, createActor } from 'xstate'

@@ -14,11 +14,11 @@ function handingOn(times: (n: number) => number): { count(): number } {
   let most = 0
   vi.spyOn(Feed.prototype, 'listen').mockImplementation(function (this: Feed, listener) {
     let n = 0
-    const heard = (event: TaskEvent): void => {
+    const passOn = (event: TaskEvent): void => {
       for (let left = times(n); left > 0; left--) listener(event)
       most = Math.max(most, ++n)
     }
-    return listen.call(this, heard)
+    return listen.call(this, passOn)
   })
   return { count: () => most }
 }
