@@ -6,10 +6,12 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { createActor, createMachine } from 'xstate'
 import type { InspectionEvent, InspectionObserver } from '../../../src/actors/inspection-event.ts'
+import { untilAborted } from '../../../src/core/signals.ts'
+import type { ExecutorTask, Run } from '../../../src/entities/executor.ts'
 import { loadWebSockets } from '../../../src/surfaces/inspector/load-ws.ts'
 import { serveInspector } from '../../../src/surfaces/inspector/serve-inspector.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
-import { openEngine, puppet, refusalOf, turns } from '../../engine/world.ts'
+import { openEngine, puppet, reached, refusalOf, turns } from '../../engine/world.ts'
 import { isActor, receive, receiveUntilClosed, statesOf } from './receiver.ts'
 
 type Options = Parameters<typeof serveInspector>[1]
@@ -73,6 +75,49 @@ it("X-002 a receiver sees a task's whole life: supervisor, task and run as actor
     ({ type, sessionId }) => type === '@xstate.event' && sessionId === actor.sessionId,
   )
   expect(events.map(({ event }) => event?.type)).toEqual(['xstate.init', 'start', 'complete'])
+})
+
+it('X-001 X-002 a receiver of all tasks sees exactly one actor for each task of a family, with every state that it was in, and its runs as its children', async () => {
+  const engine = await openEngine({
+    executors: {
+      parent: async (_task: ExecutorTask, run: Run) => {
+        await run.wait(await run.spawn({ executor: 'flaky', name: 'flaky', retry: { maxAttempts: 2 } }))
+        await run.ask('Go on?', null, { key: 'go on' })
+        await run.sleep(500)
+      },
+      flaky: (_task: ExecutorTask, run: Run) => {
+        if (run.attempt === 1) throw new Error('once')
+      },
+      endless: (_task: ExecutorTask, run: Run) => untilAborted(new Promise(() => {}), run.signal),
+    },
+  })
+  const receiver = receive((await relay(engine, { tasks: 'all' })).url)
+  await receiver.until(isActor('supervisor'))
+  const parent = await engine.create({ executor: 'parent', name: 'parent' })
+  const endless = await engine.create({ executor: 'endless', name: 'endless' })
+  await reached(engine, parent, 'input_required')
+  await engine.answer(parent, 'yes')
+  await engine.settled(parent)
+  await reached(engine, endless, 'working')
+  await engine.cancel(endless)
+  const [flaky] = await engine.children(parent)
+  await receiver.until(({ snapshot }) => snapshot?.value === 'canceled')
+  const seen = (id: string) => {
+    const actors = receiver.messages.filter((message) => message.type === '@xstate.actor' && message.name === id)
+    expect(actors).toHaveLength(1)
+    const [actor] = actors as [(typeof actors)[number] & { sessionId: string }]
+    const runs = receiver.messages.filter(
+      ({ type, parentId }) => type === '@xstate.actor' && parentId === actor.sessionId,
+    )
+    return { states: statesOf(receiver, actor), runs: runs.map(({ name }) => name) }
+  }
+  expect(seen(parent.id).states).toEqual([
+    ...['submitted', 'working', 'waiting', 'working', 'input_required', 'working', 'waiting', 'working', 'completed'],
+  ])
+  expect(seen(parent.id).runs).toEqual([1, 2, 3, 4].map((run) => `run:${parent.id}#${run}`))
+  const flakyStates = ['submitted', 'working', 'failed', 'submitted', 'working', 'completed']
+  expect(seen(flaky!.id)).toEqual({ states: flakyStates, runs: [1, 2].map((run) => `run:${flaky!.id}#${run}`) })
+  expect(seen(endless.id).states).toEqual(['submitted', 'working', 'canceled'])
 })
 
 it('a receiver that connects later gets the actors in their current states, and the last messages', async () => {
