@@ -17,7 +17,7 @@ const root = join(import.meta.dirname, '..')
  */
 const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
   // Without any dependency: what `errand --version` needs.
-  ['core', /\/src\/core\/(?!parse\.|duration-schema\.|zod-schema\.)/],
+  ['core', /\/src\/core\/(?!parse\.|input-gate\.|duration-schema\.|zod-schema\.)/],
   ['command', /\/src\/surfaces\/(?:terminal\/(?:arguments|exit-code|io|terminal-text)|cli\/(?:verb|at-end))\.ts$/],
   // For its worker too, which needs nothing else.
   ['sqlite', /\/src\/ledger\/sqlite\/(?:connection|quick-check)\.ts$/],
