@@ -1,13 +1,12 @@
 // Bundles src into dist. All entries are one build, so every module is in one chunk only: what one entry makes, another recognizes.
-// Dependencies stay imports, for the same reason (a schema made with the zod of the application is one for us), and because the driver
-// is native; only kysely is a part of the bundle. Names and line breaks stay as they are written: a stack trace is readable, and with --enable-source-maps it names the
-// source, which the maps contain.
+// Dependencies stay imports, for the same reason (a schema made with the zod of the application is one for us), because the driver is
+// native, and so that package.json names what is in use. Names and line breaks stay as they are written: a stack trace is readable, and
+// with --enable-source-maps it names the source, which the maps contain.
 
 import { basename, join } from 'node:path'
 import { type InputOptions, type OutputChunk, type Plugin, type RolldownOutput, rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
-import { bundledLicenses } from '../page/bundled-licenses.ts'
-import { bundledPackages, libraryEntries, startedEntries } from './entries.ts'
+import { libraryEntries, startedEntries } from './entries.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -18,21 +17,23 @@ const root = join(import.meta.dirname, '..')
  */
 const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
   // Without any dependency: what `errand --version` needs.
-  ['core', /\/src\/core\/(?!parse\.|duration-schema\.|zod-schema\.)/],
+  ['core', /\/src\/core\/(?!parse\.|input-gate\.|duration-schema\.|zod-schema\.)/],
   ['command', /\/src\/surfaces\/(?:terminal\/(?:arguments|exit-code|io|terminal-text)|cli\/(?:verb|at-end))\.ts$/],
   // For its worker too, which needs nothing else.
   ['sqlite', /\/src\/ledger\/sqlite\/(?:connection|quick-check)\.ts$/],
   // The same, with the driver of a server.
   ['connection', /\/src\/ledger\/postgres\/(?:server-connection|heartbeat)\.ts$/],
   ['library', /\/src\/index\.ts$/],
+  // What finds a ledger and the tasks of a round, without opening one.
+  ['places', /\/src\/(?:ledger\/(?:home|trust-record|sqlite\/trust-id)|entities\/task-trees)\.ts$/],
   // What an agent runs, and what a folder of task files needs: loaded when they are used.
   ['agent', /\/src\/agents\/loop\/agent-loop\.ts$/],
   ['engine', /\/src\/engine\/engine\.ts$/],
   ['mirror', /\/src\/board\/mirror\/(?!known-folders)/],
-  // With kysely: loaded when the first ledger is opened.
+  // What imports kysely: loaded when the first ledger is opened.
   [
     'ledger',
-    /\/node_modules\/kysely\/|\/src\/ledger\/(?!copy\/|check\/|postgres\/|sqlite\/(?:quick-check|file-|table-shapes)|(?:open-snapshot|snapshot|find-ledger|trust|home)\.)/,
+    /\/src\/ledger\/(?!copy\/|check\/|postgres\/|sqlite\/(?:quick-check|file-|table-shapes)|(?:open-snapshot|snapshot|find-ledger|trust|home)\.)/,
   ],
   // Loaded for a ledger on a server, or in PGlite.
   ['postgres', /\/src\/ledger\/postgres\/(?!server-url|heartbeat-worker)/],
@@ -46,8 +47,8 @@ const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
   ['web', /\/src\/surfaces\/web\//],
 ]
 
-/** Our modules, those of bundled packages, and what the compiler brings along for newer syntax. */
-const inside = new RegExp(`^(?:[./]|@oxc-project/runtime/|(?:${bundledPackages.join('|')})$)`)
+/** Our modules, and what the compiler brings along for newer syntax. */
+const inside = /^(?:[./]|@oxc-project\/runtime\/)/
 
 /** What every bundle of our modules has in common. */
 export const bundling: InputOptions = {
@@ -109,7 +110,7 @@ export async function bundleCode(folder: string): Promise<OutputChunk[]> {
     ...files,
     dir: folder,
     sourcemap: 'hidden',
-    plugins: [escapeNonAscii, linkMaps, bundledLicenses],
+    plugins: [escapeNonAscii, linkMaps],
     comments: { legal: true, annotation: true, jsdoc: false },
     codeSplitting: { groups },
   })

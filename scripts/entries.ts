@@ -24,12 +24,6 @@ export const startedEntries = {
   'chunks/heartbeat-worker': 'src/ledger/postgres/heartbeat-worker.ts',
 } as const
 
-/**
- * Packages whose code is a part of ours, like our own modules; all others stay imports. Kysely is several hundred modules, of which a ledger
- * uses a third, and nothing that it makes leaves the ledger.
- */
-export const bundledPackages = ['kysely'] as const
-
 /** How a program imports an entry. */
 export function specifierOf(entry: string): string {
   return entry === 'index' ? 'errand' : `errand/${entry}`

@@ -1,11 +1,10 @@
 // Writes dist/sbom.cdx.json, the software bill of materials in CycloneDX format: the packages that are installed with this one, and those
-// whose code is bundled into it or its page. It is derived from the lock file, so it is the same on every machine. (`npm sbom --omit dev` would
+// whose code is bundled into its page. It is derived from the lock file, so it is the same on every machine. (`npm sbom --omit dev` would
 // omit packages that development tools also need, and all that are bundled.)
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { bundledPackages } from './entries.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -83,11 +82,6 @@ export function importedByPage(folder: string = root): string[] {
   return [...new Set(imported)].sort()
 }
 
-/** Names of all packages whose code is bundled into the package or its page, without what these need themselves. */
-export function bundledNames(): string[] {
-  return [...bundledPackages, ...importedByPage()]
-}
-
 function packageOf(specifier: string): string {
   return specifier
     .split('/')
@@ -95,7 +89,7 @@ function packageOf(specifier: string): string {
     .join('/')
 }
 
-/** @param bundled names of the packages whose code is bundled into ours. */
+/** @param bundled names of the packages whose code is bundled into the page. */
 export function sbomOf(manifest: Manifest, lock: Lock, bundled: readonly string[]): Sbom {
   const own = ownComponent(manifest)
   const installed = closureOf(lock, Object.keys(manifest.dependencies))
@@ -250,7 +244,7 @@ function serialOf(content: string): string {
 export function writeSbom(): string {
   const file = join(root, 'dist/sbom.cdx.json')
   mkdirSync(join(root, 'dist'), { recursive: true })
-  writeFileSync(file, `${JSON.stringify(sbomOf(readManifest(), readLock(), bundledNames()), null, 2)}\n`)
+  writeFileSync(file, `${JSON.stringify(sbomOf(readManifest(), readLock(), importedByPage()), null, 2)}\n`)
   return file
 }
 

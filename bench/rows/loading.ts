@@ -19,7 +19,7 @@ interface Given extends Size {
 }
 
 /** Those that load with an engine. yaml and string-width load with a plan and with text that needs them: with both the floor would be a quarter higher. */
-const dependencies = ['xstate', 'zod', '@xstate/store', 'better-sqlite3']
+const dependencies = ['xstate', 'zod', '@xstate/store', 'better-sqlite3', 'kysely']
 
 const script = (text: string): string[] => ['--input-type=module', '-e', text]
 

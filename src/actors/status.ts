@@ -1,10 +1,10 @@
-// The read model of an engine: how many tasks are in each state, what is queued, what runs here. It follows the feed
-// and so includes the work of other processes. Counting starts at the first read, so an unused model costs nothing.
+// The read model of an engine: how many tasks are in each state, what is queued, what runs here. Its store takes the
+// events of the feed, so it includes other processes. Counting starts at the first read: an unused model costs nothing.
 import { createStore } from '@xstate/store'
 import type { Clock } from '../core/clock.ts'
 import { guarded } from '../core/guarded.ts'
 import { requireFunction } from '../core/parse.ts'
-import type { TaskEvent } from '../entities/event.ts'
+import { type EventType, eventTypes, type TaskEvent } from '../entities/event.ts'
 import { type TaskStatus, taskStatuses } from '../entities/task.ts'
 import type { EngineStatus, StatusStore } from '../entities/views.ts'
 import { acceptedEvents, nextStatus } from '../machines/task-edges.ts'
@@ -19,11 +19,20 @@ export class StatusModel {
   readonly #feed: Feed
   readonly #clock: Clock
   readonly #report: Report
-  readonly #store
-  readonly #view: StatusStore
+  readonly #store = createStatus()
+  readonly #view: StatusStore = {
+    get: () => this.#store.getSnapshot(),
+    getSnapshot: () => this.#store.getSnapshot(),
+    subscribe: (listener) => this.#store.subscribe(this.#guarded(listener)),
+    select: (selector, equal) => {
+      const selected = this.#store.select(requireFunction(selector, 'the selector of status'), equal)
+      return { get: () => selected.get(), subscribe: (listener) => selected.subscribe(this.#guarded(listener)) }
+    },
+  }
   #slots: () => Partial<EngineStatus> = () => ({})
   #following = false
-  #counted = 0
+  /** The event up to which the tasks are counted. */
+  #countedTo = Number.POSITIVE_INFINITY
   /** Events published during each count that is under way. */
   readonly #meanwhile = new Set<TaskEvent[]>()
   #recount: unknown
@@ -32,37 +41,13 @@ export class StatusModel {
     this.#feed = feed
     this.#clock = clock
     this.#report = report
-    const initial: EngineStatus = {
-      counted: false,
-      tasks: Object.fromEntries(taskStatuses.map((status) => [status, 0])) as Record<TaskStatus, number>,
-      queued: 0,
-      claimable: 0,
-      working: false,
-      slots: { used: 0, free: 0, maxConcurrent: 0 },
-      running: [],
-      lastEvent: null,
-    }
-    const store = createStore({
-      context: initial,
-      on: { changed: (context, event: { change: Partial<EngineStatus> }) => ({ ...context, ...event.change }) },
-    })
-    this.#store = store
-    this.#view = {
-      get: () => store.getSnapshot(),
-      getSnapshot: () => store.getSnapshot(),
-      subscribe: (listener) => store.subscribe(this.#guarded(listener)),
-      select: (selector, equal) => {
-        const selected = store.select(requireFunction(selector, 'the selector of status'), equal)
-        return { get: () => selected.get(), subscribe: (listener) => selected.subscribe(this.#guarded(listener)) }
-      },
-    }
   }
 
   /** Returns the store; the first call starts counting. */
   store(): StatusStore {
     if (!this.#following) {
       this.#following = true
-      this.#change(this.#slots())
+      this.slotsChanged()
       this.#feed.listen((event) => this.#follow(event))
       void this.count()
     }
@@ -87,7 +72,7 @@ export class StatusModel {
 
   /** Updates the slots. */
   slotsChanged(): void {
-    if (this.#following) this.#change(this.#slots())
+    if (this.#following) this.#store.trigger.slots({ slots: this.#slots() })
   }
 
   /** Counts all tasks anew. */
@@ -96,19 +81,15 @@ export class StatusModel {
     const meanwhile: TaskEvent[] = []
     this.#meanwhile.add(meanwhile)
     try {
-      const found = await this.#feed.read(function* (tx) {
-        return {
-          tasks: yield* tx.task.countByStatus(),
-          queue: yield* tx.task.countQueued(),
-          at: yield* tx.event.last(),
-        }
+      const read = await this.#feed.read(function* (tx) {
+        const tasks = yield* tx.task.countByStatus()
+        const { ready: queued, claimable } = yield* tx.task.countQueued()
+        return { found: { counted: true, tasks, queued, claimable }, at: yield* tx.event.last() }
       }, 'count the tasks')
-      if (found === undefined) return
-      this.#counted = found.at
+      if (read === undefined) return
+      this.#countedTo = read.at
       // A read may return after the feed has published later events: these are added to the count.
-      const later = meanwhile.filter((event) => event.seq > found.at)
-      const tasks = later.reduce((sum, event) => counted(sum, event) ?? sum, found.tasks)
-      this.#change({ counted: true, tasks, queued: found.queue.ready, claimable: found.queue.claimable })
+      this.#store.trigger.counted({ found: read.found, later: meanwhile.filter(({ seq }) => seq > read.at) })
     } finally {
       this.#meanwhile.delete(meanwhile)
     }
@@ -120,12 +101,8 @@ export class StatusModel {
 
   #follow(event: TaskEvent): void {
     for (const events of this.#meanwhile) events.push(event)
-    const change: Partial<EngineStatus> = { lastEvent: event }
-    if (event.seq > this.#counted && this.#store.getSnapshot().context.counted) {
-      const tasks = counted(this.#store.getSnapshot().context.tasks, event)
-      if (tasks !== undefined) change.tasks = tasks
-    }
-    this.#change(change)
+    if (event.seq > this.#countedTo) this.#store.send(event as never)
+    else this.#store.trigger.counted({ found: { lastEvent: event } })
     this.#recount ??= this.#clock.setTimeout(() => {
       this.#recount = undefined
       void this.#countQueue()
@@ -134,34 +111,57 @@ export class StatusModel {
 
   async #countQueue(): Promise<void> {
     const queue = await this.#feed.read((tx) => tx.task.countQueued(), 'count the queue')
-    if (queue === undefined) return
-    const { ready, claimable } = queue
-    const { queued, claimable: before } = this.#store.getSnapshot().context
-    if (ready !== queued || claimable !== before) this.#change({ queued: ready, claimable })
-  }
-
-  #change(change: Partial<EngineStatus>): void {
-    this.#store.trigger.changed({ change })
+    const { queued, claimable } = this.#store.getSnapshot().context
+    if (queue === undefined || (queue.ready === queued && queue.claimable === claimable)) return
+    this.#store.trigger.counted({ found: { queued: queue.ready, claimable: queue.claimable } })
   }
 }
 
-/** The counts after an event, or undefined when it changed none. */
-function counted(tasks: Record<TaskStatus, number>, { type, data }: TaskEvent): Record<TaskStatus, number> | undefined {
-  const status = data.status as TaskStatus
-  if (type === 'task.created') return { ...tasks, [status]: tasks[status] + 1 }
-  if (type === 'task.deleted') return { ...tasks, [status]: tasks[status] - 1 }
-  const to = entered.get(type)
-  const from = data.from as TaskStatus | undefined
-  if (to === undefined || from === undefined || from === to) return undefined
-  return { ...tasks, [from]: tasks[from] - 1, [to]: tasks[to] + 1 }
+type Sent = Record<EventType, TaskEvent> & {
+  /** What a count has found, and the events after it that were published meanwhile. */
+  counted: { found: Partial<EngineStatus>; later?: readonly TaskEvent[] }
+  slots: { slots: Partial<EngineStatus> }
 }
 
-/**
- * The state that each event type enters. Taken from the type, because `status` is that of the row, which may be further
- * on.
- */
-const entered: ReadonlyMap<string, TaskStatus> = new Map(
-  taskStatuses.flatMap((from) =>
-    acceptedEvents(from).map((event) => [publishedAs[event], nextStatus(from, event) as TaskStatus] as const),
-  ),
-)
+const createStatus = () =>
+  createStore<EngineStatus, Sent, Record<never, never>>({
+    context: {
+      counted: false,
+      tasks: Object.fromEntries(taskStatuses.map((status) => [status, 0])) as Record<TaskStatus, number>,
+      queued: 0,
+      claimable: 0,
+      working: false,
+      slots: { used: 0, free: 0, maxConcurrent: 0 },
+      running: [],
+      lastEvent: null,
+    },
+    on: {
+      ...followed,
+      counted: (status, { found, later = [] }) =>
+        later.reduce((sum, event) => followed[event.type](sum, event), { ...status, ...found }),
+      slots: (status, { slots }) => ({ ...status, ...slots }),
+    },
+  })
+
+/** The status after an event, by the type of that. */
+const followed = Object.fromEntries(
+  eventTypes.map((type) => [type, (status: EngineStatus, event: TaskEvent) => moved(status, event)]),
+) as Record<EventType, (status: EngineStatus, event: TaskEvent) => EngineStatus>
+followed['task.created'] = (status, event) => moved(status, event, undefined, event.data.status)
+followed['task.deleted'] = (status, event) => moved(status, event, event.data.status)
+for (const each of taskStatuses) {
+  for (const name of acceptedEvents(each)) {
+    // Not the `status` of the event: it is that of the row, which may be further on.
+    const to = nextStatus(each, name)
+    followed[publishedAs[name]] = (status, event) => moved(status, event, event.data.from ?? to, to)
+  }
+}
+
+/** A task has left a state and entered another. It is created from none and deleted to none. */
+function moved(status: EngineStatus, event: TaskEvent, from?: unknown, to?: unknown): EngineStatus {
+  if (from === to) return { ...status, lastEvent: event }
+  const tasks = { ...status.tasks }
+  if (from !== undefined) tasks[from as TaskStatus]--
+  if (to !== undefined) tasks[to as TaskStatus]++
+  return { ...status, tasks, lastEvent: event }
+}

@@ -2,7 +2,8 @@
 // before.
 import type { TaskEvent } from '../entities/event.ts'
 import type { NewEvent, Op } from './ledger.ts'
-import { type Asked, isSeveral, type Request } from './statement.ts'
+import { isSeveral } from './op.ts'
+import type { Asked, Request } from './statement.ts'
 
 /** The events of a commit in order; 'unseen' if a set statement wrote some of them, so that they must be read. */
 export type CommittedEvents = readonly TaskEvent[] | 'unseen'

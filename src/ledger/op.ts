@@ -7,6 +7,10 @@
  */
 export type Op<R> = Generator<unknown, R, any>
 
+/** Whether an Op has yielded several requests at once. */
+export const isSeveral = <Request>(asked: Request | readonly Request[]): asked is readonly Request[] =>
+  Array.isArray(asked)
+
 type Results<Ops extends ReadonlyArray<Op<unknown>>> = {
   -readonly [I in keyof Ops]: Ops[I] extends Op<infer R> ? R : never
 }

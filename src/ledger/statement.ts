@@ -3,7 +3,9 @@
 import { type Compilable, type CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely'
 import { once } from '../core/once.ts'
 import { type Concern, concernOf, type Named, type Whose, type Written, writtenBy } from './concern.ts'
-import type { NewEvent, Op } from './ledger.ts'
+import type { NewEvent, Op, Page } from './ledger.ts'
+import { isSeveral } from './op.ts'
+import { fitting } from './page-bytes.ts'
 import type { Database } from './schema.ts'
 
 /** What a reply should be: rows, the number of changed rows, or the seq of the inserted row. */
@@ -165,8 +167,6 @@ export function* sliced<R>(op: Op<R>): Op<R> {
 
 const asSlice = (request: Request): Request => ({ ...request, slice: true })
 
-export const isSeveral = (asked: Asked): asked is readonly Request[] => Array.isArray(asked)
-
 /** The reply to what an Op has yielded. */
 export function answered(asked: Asked, replyTo: (request: Request) => unknown): unknown {
   return isSeveral(asked) ? asked.map(replyTo) : replyTo(asked)
@@ -196,6 +196,22 @@ export function* column<T>(statement: Statement, values: object = {}): Op<T[]> {
 export function* numberOf(statement: Statement, values: object = {}): Op<number> {
   const found = yield* row<Record<string, unknown>>(statement, values)
   return Number(Object.values(found ?? {})[0] ?? 0)
+}
+
+/**
+ * A page of at most `limit` rows. `sizes` finds the bytes in the long columns of at most `limit` rows, which a database reads without the columns
+ * themselves; `list` reads the first rows.
+ */
+export function* pageOf<T>(
+  sizes: Statement,
+  values: { limit: number } & Record<string, unknown>,
+  list: (limit: number) => Op<T[]>,
+): Op<Page<T>> {
+  const { limit } = values
+  const found = yield* rows<{ bytes: number }>(sizes, { ...values, limit: limit + 1 })
+  const fit = fitting(found.slice(0, limit).map(({ bytes }) => Number(bytes)))
+  const page = fit === 0 ? [] : yield* list(fit)
+  return { rows: page, isLast: page.length === 0 || fit === found.length }
 }
 
 /** Runs a writing statement; the number of rows it changed. */

@@ -1,8 +1,8 @@
 // The buffer of a step: its writes are kept until it ends, or until it reads something else than a row by its id, or several rows at once. A
 // record that it has read or written is answered from here, as the database would return it. A step that is refused before it wrote to the
 // database only loses its buffer.
-import type { Op } from './op.ts'
-import { type Asked, type ByKey, isSeveral, narrowed, type Request } from './statement.ts'
+import { isSeveral, type Op } from './op.ts'
+import { type Asked, type ByKey, narrowed, type Request } from './statement.ts'
 
 type Fields = Record<string, unknown>
 

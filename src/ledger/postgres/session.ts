@@ -1,6 +1,7 @@
 // One connection with one transaction at a time: begins, replies to requests, and leaves nothing open.
 import type { Op } from '../ledger.ts'
-import { type Asked, isSeveral, type Request } from '../statement.ts'
+import { isSeveral } from '../op.ts'
+import type { Asked, Request } from '../statement.ts'
 import { type PostgresClient, StatementFailed } from './client.ts'
 
 export class Session {

@@ -1,7 +1,8 @@
 // One step of a group whose steps go in waves: its generator, its buffer, and what it has taken.
 import type { TaskEvent } from '../../entities/event.ts'
 import type { NewEvent, Op, Step, Tx } from '../ledger.ts'
-import { type Asked, isSeveral, type Request } from '../statement.ts'
+import { isSeveral } from '../op.ts'
+import type { Asked, Request } from '../statement.ts'
 import { WriteBuffer } from '../write-buffer.ts'
 
 export class WaveStep {

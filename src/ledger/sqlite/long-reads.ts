@@ -6,7 +6,8 @@ import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { nextTurn } from '../../core/turns.ts'
 import type { Op } from '../ledger.ts'
-import { type Asked, answered, isSeveral } from '../statement.ts'
+import { isSeveral } from '../op.ts'
+import { type Asked, answered } from '../statement.ts'
 import { type Connection, connect, unavailable } from './connection.ts'
 
 /** How long a read runs before it becomes a long one, at its next slice. Almost all take a hundredth of that. */

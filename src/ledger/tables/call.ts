@@ -8,8 +8,7 @@ import type { TeamPlace } from '../../entities/team.ts'
 import { openCallStatuses } from '../../machines/call-machine.ts'
 import { unreadableValue } from '../damaged-columns.ts'
 import type { LiveTask, Tx } from '../ledger.ts'
-import { pageOf } from '../page-bytes.ts'
-import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, pageOf, row, rows, type StatementCompiler, sql } from '../statement.ts'
 import {
   defineTable,
   json,

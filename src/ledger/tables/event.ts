@@ -1,8 +1,7 @@
 // The event table: the audit trail and the only feed. Its `seq` is the position of each follower.
 
 import type { Tx } from '../ledger.ts'
-import { pageOf } from '../page-bytes.ts'
-import { appendEvent, type Holes, numberOf, type StatementCompiler, sql } from '../statement.ts'
+import { appendEvent, type Holes, numberOf, pageOf, type StatementCompiler, sql } from '../statement.ts'
 import { defineTable, json, ofTask, plain, serial, statementsOf } from '../table-mapping.ts'
 
 export const events = defineTable('event', {

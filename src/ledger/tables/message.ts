@@ -1,8 +1,7 @@
 // The message table: conversations, insert only; a trigger refuses any change of a row.
 
 import type { Tx } from '../ledger.ts'
-import { pageOf } from '../page-bytes.ts'
-import { change, type Holes, numberOf, type StatementCompiler, sql } from '../statement.ts'
+import { change, type Holes, numberOf, pageOf, type StatementCompiler, sql } from '../statement.ts'
 import { defineTable, flag, jsonOrNull, ofTask, plain, statementsOf } from '../table-mapping.ts'
 
 export const messages = defineTable('message', {
