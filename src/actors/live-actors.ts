@@ -146,7 +146,7 @@ export class LiveActors {
         // Its events were not seen in order: the stored state counts.
         const context = contextOf(task.ref)
         this.activate({ ...context, ...shown, id: taskId, status }, seq, task.isForeign)
-        return this.#rest(taskId, status)
+        return this.#rest(taskId, data)
       }
       const run =
         type === 'task.started' && typeof data['run'] === 'number' ? { number: data['run'], dueAt: null } : undefined
@@ -157,14 +157,15 @@ export class LiveActors {
     if (type === 'task.deleted') {
       task.run?.ref.send({ type: 'end' })
       this.#passivate(taskId, task)
-    } else this.#rest(taskId, status)
+    } else this.#rest(taskId, data)
   }
 
   /** A task that rests keeps its actor only for observers. */
-  #rest(taskId: string, status: TaskStatus): void {
+  #rest(taskId: string, { status, willRetry }: TaskEvent['data']): void {
     const task = this.#tasks.get(taskId)
     if (task === undefined || status === 'working') return
-    if (isSettled(status) || this.#maxResting === 0) this.#passivate(taskId, task)
+    const hasEnded = isSettled(status as TaskStatus) && willRetry !== true
+    if (hasEnded || this.#maxResting === 0) this.#passivate(taskId, task)
   }
 
   #passivate(taskId: string, task: LiveTask): void {
