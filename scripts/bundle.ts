@@ -6,6 +6,7 @@
 import { basename, join } from 'node:path'
 import { type InputOptions, type OutputChunk, type Plugin, type RolldownOutput, rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
+import { machines } from '../src/engine/machine-charts.ts'
 import { libraryEntries, startedEntries } from './entries.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -102,9 +103,20 @@ const linkMaps: Plugin = {
   },
 }
 
+/** The public charts are data: deriving them needs XState, which is loaded with the first engine. */
+const chartsAsData: Plugin = {
+  name: 'charts-as-data',
+  load: (id) =>
+    id.endsWith('/src/engine/machine-charts.ts') ? `export const machines = ${JSON.stringify(machines)}` : undefined,
+}
+
 /** Writes the modules, and a map for each that has code of its own. */
 export async function bundleCode(folder: string): Promise<OutputChunk[]> {
-  const build = await rolldown({ ...bundling, input: inputOf({ ...libraryEntries, ...startedEntries }) })
+  const build = await rolldown({
+    ...bundling,
+    input: inputOf({ ...libraryEntries, ...startedEntries }),
+    plugins: [chartsAsData],
+  })
   const groups = chunks.map(([name, test], index) => ({ name, test, priority: chunks.length - index }))
   const output = await build.write({
     ...files,

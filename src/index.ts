@@ -82,7 +82,8 @@ export type {
   Why,
   WorkOptions,
 } from './engine/engine-api.ts'
-export { type MachineName, machines } from './engine/machines.ts'
+export { machines } from './engine/machine-charts.ts'
+export type { MachineName } from './engine/machines.ts'
 export type { BoardRef, BoardStatus, BoardTask } from './entities/board.ts'
 export type { Call, CallStatus } from './entities/call.ts'
 export { type CreationBounds, type CreationSize, maxTasksPerRequest, modelBounds } from './entities/creation-bounds.ts'
@@ -135,5 +136,5 @@ export type {
   RetryOptions,
   RetryPolicy,
 } from './entities/task-fields.ts'
-export type { ChartAction, ChartConfig, ChartState, ChartTransition, MachineChart } from './machines/drawing.ts'
+export type { ChartAction, ChartConfig, ChartState, ChartTransition, MachineChart } from './machines/chart.ts'
 export { ask, createAsk } from './operations/ask.ts'

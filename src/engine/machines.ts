@@ -1,34 +1,11 @@
-// The machines of an engine and its parts as public data, and the operation that returns them.
+// engine:machines: the machines of an engine and its parts as state charts.
 import { z } from 'zod'
-import { callMachine } from '../machines/call-machine.ts'
-import { chartOf, type MachineChart } from '../machines/drawing.ts'
-import { questionMachine } from '../machines/question-machine.ts'
-import { runMachine } from '../machines/run-machine.ts'
-import { supervisorMachine } from '../machines/supervisor-machine.ts'
-import { taskMachine } from '../machines/task-machine.ts'
-import { objectiveMachine } from '../memory/team/objective-machine.ts'
-import { stintMachine } from '../memory/team/stint-machine.ts'
 import { defineOperation } from '../operations/define-operation.ts'
+import { machines } from './machine-charts.ts'
 
 /** The lifecycles of a task, a run, a call, a question, an objective, a stint and an engine. */
 export const machineNames = ['task', 'run', 'call', 'question', 'objective', 'stint', 'supervisor'] as const
 export type MachineName = (typeof machineNames)[number]
-
-/**
- * The machines by which the engine decides, as plain JSON.
- *
- * @example
- * const chart = createMachine(machines.task.config) // XState's
- */
-export const machines: Readonly<Record<MachineName, MachineChart<MachineName>>> = {
-  task: chartOf('task', taskMachine),
-  run: chartOf('run', runMachine),
-  call: chartOf('call', callMachine),
-  question: chartOf('question', questionMachine),
-  objective: chartOf('objective', objectiveMachine),
-  stint: chartOf('stint', stintMachine),
-  supervisor: chartOf('supervisor', supervisorMachine),
-}
 
 /** Each `config` is valid input for XState's `createMachine` and the Stately editor. */
 export const engineMachines = defineOperation({

@@ -1,7 +1,7 @@
 // The machines as data for the Stately editor, diagrams and newer versions of XState.
 import { describe, expect, it } from 'vitest'
 import { createMachine } from 'xstate'
-import { machines } from '../../src/engine/machines.ts'
+import { machines } from '../../src/engine/machine-charts.ts'
 import { taskStatuses } from '../../src/entities/task.ts'
 import { toMermaid } from '../../src/machines/drawing.ts'
 import { taskEvents, taskMachine } from '../../src/machines/task-machine.ts'

@@ -12,7 +12,7 @@ import { stateGraphOf, stepNumbers } from '../../page/src/model/state-graph.ts'
 import { atMostEvery, sparingly } from '../../page/src/model/throttle.ts'
 import { perSecond, Throughput } from '../../page/src/model/throughput.ts'
 import type { Call, MachineConfig, Message, TaskRow } from '../../page/src/model/wire.ts'
-import { machines } from '../../src/engine/machines.ts'
+import { machines } from '../../src/engine/machine-charts.ts'
 import { rowOf } from './page-fixtures.ts'
 
 const message = (id: string, timestamp: number, more: Partial<Message> = {}): Message => ({

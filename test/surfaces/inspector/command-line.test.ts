@@ -1,7 +1,7 @@
 // `errand inspect` and `errand graph --machine` on the command line.
 import { expect, it } from 'vitest'
 import { createMachine } from 'xstate'
-import { machines } from '../../../src/engine/machines.ts'
+import { machines } from '../../../src/engine/machine-charts.ts'
 import { Workplace } from '../cli/workplace.ts'
 import { isActor, receive } from './receiver.ts'
 
