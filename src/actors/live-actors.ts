@@ -25,7 +25,8 @@ interface LiveTask {
   ref: AnyActorRef
   /** The latest event that it has followed. */
   seq: number
-  run: { ref: AnyActorRef; number: number } | undefined
+  /** `isOwn`: this engine runs it; another one is only shown. */
+  run: { ref: AnyActorRef; number: number; isOwn: boolean } | undefined
   /** Activated for observers of all tasks: this engine does not work on it. */
   isForeign: boolean
 }
@@ -79,6 +80,11 @@ export class LiveActors {
     return this.#tasks.size + runs.length + this.#ending.size
   }
 
+  /** Number of tasks with an actor: open ones. */
+  get taskCount(): number {
+    return this.#tasks.size
+  }
+
   has(taskId: string): boolean {
     return this.#tasks.has(taskId)
   }
@@ -94,7 +100,7 @@ export class LiveActors {
   startTask({ id, name, attempt, run }: ShownTask, started: TaskEvent): void {
     const from = started.data['from'] as TaskStatus
     const known = this.#tasks.get(id)
-    const isThere = known !== undefined && valueOf(known.ref) === from
+    const isThere = known !== undefined && stateOf(known.ref) === from
     if (!isThere) this.activate({ id, name, attempt, run, status: from }, started.seq - 1, false)
     const task = this.#tasks.get(id) as LiveTask
     if (task.isForeign) this.#adopt(task)
@@ -105,19 +111,25 @@ export class LiveActors {
   activate(shown: ShownTask, seq: number, isForeign: boolean): void {
     const { id: taskId, status, name, attempt, run } = shown
     const before = this.#tasks.get(taskId)
-    if (before !== undefined) this.#passivate(taskId, before)
+    const open = before?.run
+    if (before !== undefined) {
+      // The run goes on below the new actor.
+      before.run = undefined
+      this.#passivate(taskId, before)
+    }
     const snapshot = this.#snapshotIn(status, { taskId, name, attempt, run })
     this.#isActivatingForeign = isForeign
     const ref = this.#create(this.#taskLogic, this.supervisor, { id: taskId, systemId: taskId, snapshot })
     this.#isActivatingForeign = false
-    this.#tasks.set(taskId, { ref, seq, run: before?.run, isForeign })
+    this.#tasks.set(taskId, { ref, seq, run: open, isForeign })
     ref.start()
   }
 
   /** A run that was open when its task was activated, of another engine. */
   showRun(taskId: string, number: number): void {
     const task = this.#tasks.get(taskId)
-    if (task !== undefined && task.run === undefined) this.#startRun(task.ref, number)
+    const isShown = task?.run !== undefined || this.#runOf(taskId, number) !== undefined
+    if (task !== undefined && !isShown) this.#startRun(task.ref, number)
   }
 
   /** Sends a durable event to the actor of its task, if it has one. */
@@ -138,7 +150,7 @@ export class LiveActors {
     this.#tasks.delete(taskId)
     this.#tasks.set(taskId, task)
     const status = data['status'] as TaskStatus
-    const from = valueOf(task.ref)
+    const from = stateOf(task.ref)
     const shown = shownBy(data)
     if (status !== from) {
       const edge = eventBetween(from, status)
@@ -146,7 +158,8 @@ export class LiveActors {
         // Its events were not seen in order: the stored state counts.
         const context = contextOf(task.ref)
         this.activate({ ...context, ...shown, id: taskId, status }, seq, task.isForeign)
-        return this.#rest(taskId, data)
+        this.#rest(taskId, data)
+        return
       }
       const run =
         type === 'task.started' && typeof data['run'] === 'number' ? { number: data['run'], dueAt: null } : undefined
@@ -173,8 +186,8 @@ export class LiveActors {
     this.#tasks.delete(taskId)
     if (task.run !== undefined) {
       // A run of this engine drains; that of another one is only shown, and may have been closed with its task.
-      if (task.isForeign) endActor(task.run.ref)
-      else this.#ending.set(taskId, task.run.ref)
+      if (task.run.isOwn) this.#ending.set(taskId, task.run.ref)
+      else endActor(task.run.ref)
     }
     stopActor(task.ref)
   }
@@ -184,12 +197,13 @@ export class LiveActors {
   #startRun(parent: AnyActorRef, number: number): void {
     const task = this.#tasks.get(parent.id) as LiveTask
     const id = `run:${parent.id}#${number}`
-    const input = { taskId: parent.id, run: number, life: this.#own?.lifeOf(parent.id, number) }
-    if (task.run !== undefined && task.isForeign) endActor(task.run.ref)
+    const life = this.#own?.lifeOf(parent.id, number)
+    const input = { taskId: parent.id, run: number, life }
+    if (task.run?.isOwn === false) endActor(task.run.ref)
     this.#isActivatingForeign = task.isForeign
     const ref = this.#create(runLogic, parent, { id, systemId: id, input })
     this.#isActivatingForeign = false
-    task.run = { ref, number }
+    task.run = { ref, number, isOwn: life !== undefined }
     ref.start()
   }
 
@@ -230,20 +244,17 @@ export class LiveActors {
     this.#maxResting = max
     if (max > 0) return
     for (const [taskId, task] of [...this.#tasks]) {
-      if (task.isForeign || valueOf(task.ref) !== 'working') this.#passivate(taskId, task)
+      if (task.isForeign || stateOf(task.ref) !== 'working') this.#passivate(taskId, task)
     }
   }
 
-  /** Passivates tasks beyond the maximum, those without events for longest first. Returns how many. */
-  dropOldest(): number {
-    let dropped = 0
-    for (const [taskId, task] of [...this.#tasks]) {
+  /** Passivates tasks beyond the maximum, those without events for longest first. */
+  dropOldest(): void {
+    for (const [taskId, task] of this.#tasks) {
       if (this.#tasks.size <= this.#maxResting) break
-      if (!task.isForeign) continue
+      if (stateOf(task.ref) === 'working' && !task.isForeign) continue
       this.#passivate(taskId, task)
-      dropped++
     }
-    return dropped
   }
 
   /**
@@ -313,7 +324,7 @@ function endActor(run: AnyActorRef): void {
   stopActor(run)
 }
 
-function valueOf(actor: AnyActorRef): TaskStatus {
+function stateOf(actor: AnyActorRef): TaskStatus {
   return (actor.getSnapshot() as { value: TaskStatus }).value
 }
 

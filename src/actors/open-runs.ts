@@ -154,8 +154,7 @@ export class OpenRuns {
       const found = new Map(open.map((run) => [run.taskId, run]))
       for (const run of open) {
         const isHere = this.#slots.has(run.taskId) || this.#reported.has(run.taskId)
-        if (!isHere && run.status === 'live' && !this.#changedSince.has(run.taskId))
-          void this.#beginUnreported(run, last)
+        if (!isHere && run.status === 'live' && !this.#changedSince.has(run.taskId)) this.#beginUnreported(run, last)
       }
       for (const [taskId, number] of before) {
         const slot = this.#slots.get(taskId)
@@ -168,20 +167,13 @@ export class OpenRuns {
     }
   }
 
-  /** No event has reported it. */
-  async #beginUnreported({ taskId, number, startedAt }: RunRecord, last: number): Promise<void> {
-    const { ledger, report, stopped, instanceId } = this.#host
+  /** No event has reported it: this one stands for it. */
+  #beginUnreported({ taskId, number, startedAt }: RunRecord, last: number): void {
+    const { instanceId } = this.#host
+    const data = { from: number === 1 ? 'submitted' : 'waiting', status: 'working', run: number }
     this.#changedSince.add(taskId)
-    try {
-      const task = this.#admitted.get(taskId) ?? (await ledger.read((tx) => tx.task.get(taskId)))
-      if (task?.run !== number || !task.runOpen || this.#slots.has(taskId) || stopped.aborted) return
-      const from = number === 1 ? 'submitted' : 'waiting'
-      const data = { from, status: 'working', run: number, name: task.name, attempt: task.attempt }
-      this.#reported.set(taskId, [{ seq: last, type: 'task.started', taskId, at: startedAt, instanceId, data }])
-      this.#begin(task)
-    } catch (error) {
-      report(error, { taskId, doing: 'start a run' })
-    }
+    this.#reported.set(taskId, [{ seq: last, type: 'task.started', taskId, at: startedAt, instanceId, data }])
+    if (!this.#beginIfKnown(taskId)) void this.#readAndBegin(taskId, number)
   }
 
   /** The run is over before it could begin: the actor of its task, if it has one, follows what has happened. */

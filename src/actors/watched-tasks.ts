@@ -9,14 +9,14 @@ const maxWaiting = 10_000
 
 const doing = 'watch all tasks'
 
-export type WatchedTasksHost = Pick<EngineHost, 'feed' | 'actors' | 'report'>
+export type WatchedTasksHost = Pick<EngineHost, 'feed' | 'actors' | 'status' | 'report'>
 
 export class WatchedTasks {
   readonly #host: WatchedTasksHost
   readonly #onLeftOut: (count: number) => void
-  readonly #unlisten: () => void
+  readonly #endings: Array<() => void>
   #maxTasks: number
-  /** Open tasks without an actor. */
+  /** Open tasks without an actor, as `onLeftOut` was last called with. */
   #leftOut = 0
   /** Events of tasks without an actor. */
   #waiting: TaskEvent[] = []
@@ -29,7 +29,8 @@ export class WatchedTasks {
     this.#maxTasks = maxTasks
     this.#onLeftOut = onLeftOut
     host.actors.keepResting(maxTasks)
-    this.#unlisten = host.feed.listen((event) => this.#onEvent(event))
+    const counting = host.status.store().subscribe(() => this.#countLeftOut())
+    this.#endings = [host.feed.listen((event) => this.#onEvent(event)), () => counting.unsubscribe()]
     this.#start()
   }
 
@@ -44,14 +45,18 @@ export class WatchedTasks {
 
   stop(): void {
     this.#stopped = true
-    this.#unlisten()
+    for (const end of this.#endings) end()
     this.#host.actors.keepResting(0)
   }
 
   #onEvent(event: TaskEvent): void {
     this.#host.actors.follow(event)
+    this.#host.actors.dropOldest()
     if (!this.#begins(event)) return
-    if (event.type === 'task.created') return this.#activateNew(event)
+    if (event.type === 'task.created') {
+      this.#activateNew(event)
+      return
+    }
     if (this.#waiting.length >= maxWaiting) {
       this.#waiting = []
       this.#reloadDue = true
@@ -64,15 +69,14 @@ export class WatchedTasks {
   #activateNew({ taskId, seq, data }: TaskEvent): void {
     const { name, status } = data as { name: string; status: TaskStatus }
     this.#host.actors.activate({ id: taskId, name, status, attempt: 1, run: 0 }, seq, true)
-    this.#dropOldest()
+    this.#host.actors.dropOldest()
   }
 
-  #dropOldest(): void {
-    const dropped = this.#host.actors.dropOldest()
-    if (dropped > 0) this.#setLeftOut(this.#leftOut + dropped)
-  }
-
-  #setLeftOut(count: number): void {
+  #countLeftOut(): void {
+    const { counted, tasks } = this.#host.status.store().get().context
+    if (!counted || this.#stopped) return
+    const open = openStatuses.reduce((sum, status) => sum + tasks[status], 0)
+    const count = Math.max(0, open - this.#host.actors.taskCount)
     if (count === this.#leftOut) return
     this.#leftOut = count
     this.#onLeftOut(count)
@@ -100,7 +104,8 @@ export class WatchedTasks {
       const events = this.#waiting
       this.#waiting = []
       await this.#activateThoseOf(events)
-      this.#dropOldest()
+      this.#host.actors.dropOldest()
+      this.#countLeftOut()
     }
   }
 
@@ -114,11 +119,10 @@ export class WatchedTasks {
       const statuses = openStatuses.filter((status) => status !== 'working')
       const resting = yield* tx.task.newest({ statuses }, Math.max(1, limit - working.length), 0)
       const rows = [...working, ...resting.toReversed()].slice(-limit)
-      return { rows, open: yield* tx.task.count({ statuses: [...openStatuses] }), last: yield* tx.event.last() }
+      return { rows, last: yield* tx.event.last() }
     }, doing)
     if (this.#stopped || found === undefined) return
-    const { rows, open, last } = found
-    this.#setLeftOut(Math.max(0, open - rows.length))
+    const { rows, last } = found
     this.#waiting = this.#waiting.filter(({ seq }) => seq > last)
     for (const row of rows) this.#activate(row, last)
   }
@@ -137,7 +141,6 @@ export class WatchedTasks {
     }, doing)
     if (this.#stopped || found === undefined) return
     for (const row of found.rows) this.#activate(row, found.last)
-    this.#setLeftOut(Math.max(0, this.#leftOut - found.rows.length))
   }
 
   #activate(row: TaskRecord, last: number): void {

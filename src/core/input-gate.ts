@@ -45,7 +45,12 @@ export function refuseFault(value: unknown, what: string): void {
 /** The first fault in nesting, keys or names, else the first text that not every database keeps. */
 export function faultIn(value: unknown, maxKeys = Number.POSITIVE_INFINITY): Fault | undefined {
   const walk: Walk = { open: new Set(), maxKeys, path: [], text: undefined }
-  return visit(value, { kind: 'task', depth: 0, taskDepth: 1 }, walk) ?? walk.text
+  try {
+    return visit(value, { kind: 'task', depth: 0, taskDepth: 1 }, walk) ?? walk.text
+  } catch {
+    // A getter that throws is refused where the value is read, with what it threw.
+    return undefined
+  }
 }
 
 interface Walk {

@@ -188,6 +188,12 @@ export class MemoryStep {
 
   /** Gets the vectors of a branch, and of texts to be compared with it: the stored ones are read, the others requested together. */
   *prepare(tx: Tx, branch: string, texts: readonly string[] = []): Op<void> {
+    if (typeof this.settings.similarity === 'function') {
+      const pairs: Array<[string, string]> = []
+      for (const text of texts)
+        for (const fact of yield* this.candidates(tx, branch, text)) pairs.push([text, fact.text])
+      yield* together(pairs, ([a, b]) => this.likeness(a, b))
+    }
     if (this.settings.similarity !== 'embeddings') return
     const [first] = texts
     if (first !== undefined) yield* this.#modelFor(first)
