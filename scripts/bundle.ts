@@ -6,7 +6,7 @@
 import { basename, join } from 'node:path'
 import { type InputOptions, type OutputChunk, type Plugin, type RolldownOutput, rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
-import { machines } from '../src/engine/machine-charts.ts'
+import { machineNames, machines } from '../src/engine/machine-charts.ts'
 import { libraryEntries, startedEntries } from './entries.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -107,7 +107,9 @@ const linkMaps: Plugin = {
 const chartsAsData: Plugin = {
   name: 'charts-as-data',
   load: (id) =>
-    id.endsWith('/src/engine/machine-charts.ts') ? `export const machines = ${JSON.stringify(machines)}` : undefined,
+    id.endsWith('/src/engine/machine-charts.ts')
+      ? `export const machineNames = ${JSON.stringify(machineNames)}\nexport const machines = ${JSON.stringify(machines)}`
+      : undefined,
 }
 
 /** Writes the modules, and a map for each that has code of its own. */

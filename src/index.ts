@@ -82,8 +82,7 @@ export type {
   Why,
   WorkOptions,
 } from './engine/engine-api.ts'
-export { machines } from './engine/machine-charts.ts'
-export type { MachineName } from './engine/machines.ts'
+export { type MachineName, machines } from './engine/machine-charts.ts'
 export type { BoardRef, BoardStatus, BoardTask } from './entities/board.ts'
 export type { Call, CallStatus } from './entities/call.ts'
 export { type CreationBounds, type CreationSize, maxTasksPerRequest, modelBounds } from './entities/creation-bounds.ts'

@@ -102,7 +102,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/surfaces/terminal/memory-text.ts': `import type { Conflict } from '../../memory/merge.ts'`,
       'src/surfaces/inspector/wire.ts': `import type { InspectionEvent } from '../../actors/inspection-event.ts'`,
       'src/surfaces/cli/ledger-path.ts': `import { findLedger } from '../../ledger/find-ledger.ts'`,
-      'src/surfaces/cli/verbs/pause.ts': `import { engine } from '../../../index.ts'; import '../../../engine/machines.ts'`,
+      'src/surfaces/cli/verbs/pause.ts': `import { engine } from '../../../index.ts'; import '../../../engine/machine-charts.ts'`,
       'src/operations/task/pause.ts': `import { pause } from '../steps/pause.ts'`,
     },
   },

@@ -230,7 +230,7 @@ export class LiveActors {
   }
 
   stop(): void {
-    for (const [taskId, task] of [...this.#tasks]) this.#passivate(taskId, task)
+    for (const [taskId, task] of this.#tasks) this.#passivate(taskId, task)
     for (const ref of this.#ending.values()) endActor(ref)
     this.#ending.clear()
     this.supervisor.send({ type: 'close' })
@@ -243,7 +243,7 @@ export class LiveActors {
   keepResting(max: number): void {
     this.#maxResting = max
     if (max > 0) return
-    for (const [taskId, task] of [...this.#tasks]) {
+    for (const [taskId, task] of this.#tasks) {
       if (task.isForeign || stateOf(task.ref) !== 'working') this.#passivate(taskId, task)
     }
   }

@@ -8,7 +8,10 @@ import { supervisorMachine } from '../machines/supervisor-machine.ts'
 import { taskMachine } from '../machines/task-machine.ts'
 import { objectiveMachine } from '../memory/team/objective-machine.ts'
 import { stintMachine } from '../memory/team/stint-machine.ts'
-import type { MachineName } from './machines.ts'
+
+/** The lifecycles of a task, a run, a call, a question, an objective, a stint and an engine. */
+export const machineNames = ['task', 'run', 'call', 'question', 'objective', 'stint', 'supervisor'] as const
+export type MachineName = (typeof machineNames)[number]
 
 /**
  * The machines by which the engine decides, as plain JSON.

@@ -1,11 +1,7 @@
 // engine:machines: the machines of an engine and its parts as state charts.
 import { z } from 'zod'
 import { defineOperation } from '../operations/define-operation.ts'
-import { machines } from './machine-charts.ts'
-
-/** The lifecycles of a task, a run, a call, a question, an objective, a stint and an engine. */
-export const machineNames = ['task', 'run', 'call', 'question', 'objective', 'stint', 'supervisor'] as const
-export type MachineName = (typeof machineNames)[number]
+import { machineNames, machines } from './machine-charts.ts'
 
 /** Each `config` is valid input for XState's `createMachine` and the Stately editor. */
 export const engineMachines = defineOperation({

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { machineNames } from '../../../src/engine/machines.ts'
+import { machineNames } from '../../../src/engine/machine-charts.ts'
 import { inspectorOptionsSchema } from '../../../src/surfaces/inspector/serve-inspector.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../../docs/inspect.md'), 'utf8')

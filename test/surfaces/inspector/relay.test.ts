@@ -112,7 +112,15 @@ it('X-001 X-002 a receiver of all tasks sees exactly one actor for each task of 
     return { states: statesOf(receiver, actor), runs: runs.map(({ name }) => name) }
   }
   expect(seen(parent.id).states).toEqual([
-    ...['submitted', 'working', 'waiting', 'working', 'input_required', 'working', 'waiting', 'working', 'completed'],
+    'submitted',
+    'working',
+    'waiting',
+    'working',
+    'input_required',
+    'working',
+    'waiting',
+    'working',
+    'completed',
   ])
   expect(seen(parent.id).runs).toEqual([1, 2, 3, 4].map((run) => `run:${parent.id}#${run}`))
   const flakyStates = ['submitted', 'working', 'failed', 'submitted', 'working', 'completed']

@@ -1,7 +1,7 @@
 // `errand graph`: a Mermaid diagram of a plan file, of tasks in the ledger, or of a lifecycle.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { MachineName } from '../../../engine/machines.ts'
+import type { MachineName } from '../../../engine/machine-charts.ts'
 import { misuse, oneOf, texts } from '../../terminal/arguments.ts'
 import { type CommandIo, print, printJson } from '../../terminal/io.ts'
 import { type GraphNode, toFlowchart } from '../../terminal/mermaid.ts'
