@@ -18,7 +18,7 @@ export class Inspection {
   /**
    * Reports every existing actor to the observer, then everything that happens, until the returned function is called.
    */
-  attach(observer: InspectionObserver, { tasks, maxTasks, onLeftOut = () => {} }: ParsedInspectOptions): () => void {
+  attach(observer: InspectionObserver, { tasks, maxTasks, onLeftOut }: ParsedInspectOptions): () => void {
     const notify = typeof observer === 'function' ? observer : (event: InspectionEvent) => observer.next?.(event)
     const all = tasks === 'all'
     const endings = [this.#host.actors.inspect(notify, all), ...(all ? [this.#watchOthers(maxTasks, onLeftOut)] : [])]
@@ -33,8 +33,10 @@ export class Inspection {
     this.#others = undefined
   }
 
-  #watchOthers(maxTasks: number, onLeftOut: (count: number) => void): () => void {
+  #watchOthers(maxTasks: number, given: ((count: number) => void) | undefined): () => void {
     const leftOut = this.#others?.leftOut ?? new Set()
+    // Each observer has a function of its own here: it may pass the same one as another.
+    const onLeftOut = (count: number): void => given?.(count)
     leftOut.add(onLeftOut)
     const notify = (count: number): void => {
       for (const each of leftOut) {
@@ -47,6 +49,7 @@ export class Inspection {
     this.#others ??= { tasks: new WatchedTasks(this.#host, maxTasks, notify), leftOut }
     const others = this.#others
     others.tasks.widen(maxTasks)
+    if (given !== undefined) others.tasks.count()
     return () => {
       leftOut.delete(onLeftOut)
       if (leftOut.size === 0 && this.#others === others) this.stop()

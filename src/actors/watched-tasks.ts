@@ -14,7 +14,9 @@ export type WatchedTasksHost = Pick<EngineHost, 'feed' | 'actors' | 'status' | '
 export class WatchedTasks {
   readonly #host: WatchedTasksHost
   readonly #onLeftOut: (count: number) => void
-  readonly #endings: Array<() => void>
+  readonly #unlisten: () => void
+  /** Ends the count of those that are left out; undefined while no observer asks for it. */
+  #uncount: (() => void) | undefined
   #maxTasks: number
   /** Open tasks without an actor, as `onLeftOut` was last called with. */
   #leftOut = 0
@@ -29,8 +31,7 @@ export class WatchedTasks {
     this.#maxTasks = maxTasks
     this.#onLeftOut = onLeftOut
     host.actors.keepResting(maxTasks)
-    const counting = host.status.store().subscribe(() => this.#countLeftOut())
-    this.#endings = [host.feed.listen((event) => this.#onEvent(event)), () => counting.unsubscribe()]
+    this.#unlisten = host.feed.listen((event) => this.#onEvent(event))
     this.#start()
   }
 
@@ -43,9 +44,18 @@ export class WatchedTasks {
     this.#start()
   }
 
+  /** From now on an observer is notified of how many are left out: all open tasks are counted. */
+  count(): void {
+    if (this.#uncount !== undefined) return
+    const counting = this.#host.status.store().subscribe(() => this.#countLeftOut())
+    this.#uncount = () => counting.unsubscribe()
+    this.#countLeftOut()
+  }
+
   stop(): void {
     this.#stopped = true
-    for (const end of this.#endings) end()
+    this.#unlisten()
+    this.#uncount?.()
     this.#host.actors.keepResting(0)
   }
 
@@ -73,6 +83,7 @@ export class WatchedTasks {
   }
 
   #countLeftOut(): void {
+    if (this.#uncount === undefined) return
     const { counted, tasks } = this.#host.status.store().get().context
     if (!counted || this.#stopped) return
     const open = openStatuses.reduce((sum, status) => sum + tasks[status], 0)

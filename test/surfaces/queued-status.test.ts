@@ -98,13 +98,9 @@ it('a task whose last run is still ending is queued after its question was answe
   const released = Promise.withResolvers<void>()
   const engine = await openEngine({
     executors: {
-      asks: async (_task: ExecutorTask, run: Run) => {
-        try {
-          return await run.ask('Well?')
-        } catch (error) {
-          await released.promise
-          throw error
-        }
+      asks: (_task: ExecutorTask, run: Run) => {
+        run.onSuspend(() => released.promise)
+        return run.ask('Well?')
       },
     },
   })
