@@ -60,8 +60,6 @@ export class RunSlot implements RunLife {
   readonly ref: RunRef
   /** When the run started, in epoch milliseconds. */
   readonly since: number
-  /** Resolves when the run is closed, or nothing more may be written. */
-  readonly closed: Promise<void>
   readonly #closing = Promise.withResolvers<void>()
   readonly #former: RunSlot | undefined
   readonly #executor: AnyExecutor
@@ -93,7 +91,11 @@ export class RunSlot implements RunLife {
       conversation: new RunConversation(core),
     }
     this.#former = former
-    this.closed = this.#closing.promise
+  }
+
+  /** Resolves when the run is closed, or nothing more may be written. */
+  get closed(): Promise<void> {
+    return this.#closing.promise
   }
 
   /** The run is closed in the ledger, or nothing more may be written. */
@@ -106,11 +108,6 @@ export class RunSlot implements RunLife {
     void Promise.resolve()
       .then(() => this.#runToEnd(this.#former))
       .then(() => this.#closing.resolve())
-  }
-
-  /** The run has ended. */
-  abort(why: string | undefined): void {
-    this.end(why)
   }
 
   /** The run is closed in the ledger: its slot is free. */
@@ -129,7 +126,7 @@ export class RunSlot implements RunLife {
   }
 
   /** The run has ended: starts the grace of its executor. */
-  end(why?: string): void {
+  abort(why?: string): void {
     this.#abort(why)
     const { clock, abortGraceMs } = this.#host
     this.#grace ??= clock.setTimeout(() => this.giveUp(), abortGraceMs)
@@ -240,7 +237,7 @@ export class RunSlot implements RunLife {
 
   async #close(): Promise<void> {
     const { calls } = this.#parts
-    this.end()
+    this.abort()
     await Promise.race([calls.allSettled().then(() => this.#released), this.#givenUp.promise])
     await untilAborted(calls.processesEnded(), this.#host.stopped).catch(() => {})
     await this.#write(

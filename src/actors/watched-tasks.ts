@@ -105,7 +105,7 @@ export class WatchedTasks {
       .catch((error: unknown) => this.#host.report(error, { doing }))
       .finally(() => {
         this.#isFollowing = false
-        if (!this.#stopped && this.#waiting.length > 0) this.#start()
+        if (!this.#stopped && (this.#reloadDue || this.#waiting.length > 0)) this.#start()
       })
   }
 

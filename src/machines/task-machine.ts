@@ -166,7 +166,8 @@ const base = setup({
   actions: taskActions,
 })
 
-const inPassing = { passing: true, set: { held: false, wakes: 0 } } as const
+/** Of a transition to WORKING from where the task goes on in the same step. */
+export const inPassing = { passing: true, set: { held: false, wakes: 0 } } as const
 
 const machineSetup = base.extend({
   actions: {

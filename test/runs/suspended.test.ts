@@ -15,7 +15,7 @@ type Engine = World['engine']
 
 const hour = 3_600_000
 
-/** How a run comes to wait, the event of its suspension, and how the wait ends. */
+/** What makes a run wait, the event that reports its suspension, and what ends the wait. */
 const ways = {
   ask: {
     wait: (run: Run) => run.ask('Ship it?'),

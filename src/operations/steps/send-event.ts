@@ -4,7 +4,7 @@ import type { TaskRecord, TaskStatus } from '../../entities/task.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
 import { moved } from '../../machines/changed-task.ts'
 import { refuseTransition, wayToWorking } from '../../machines/task-edges.ts'
-import { decideTask, type TaskMachineEvent, type TransitionData } from '../../machines/task-machine.ts'
+import { decideTask, inPassing, type TaskMachineEvent, type TransitionData } from '../../machines/task-machine.ts'
 import { Cascade } from './cascade.ts'
 import type { StepContext } from './step-context.ts'
 import { type TaskAction, type TaskChange, taskEffects } from './task-effects.ts'
@@ -20,7 +20,23 @@ export function* sendEvent(
   cascade: Cascade,
   ctx: StepContext,
 ): Op<TaskRecord> {
-  const steps = decideTask(task.status, event) ?? refuseTransition(task, event.type)
+  return yield* carryOut(tx, task, decideTask(task.status, event) ?? refuseTransition(task, event.type), cascade, ctx)
+}
+
+/** The same for a fact about a relative, which a state may ignore. */
+export function* sendFact(tx: Tx, event: FamilyEvent, cascade: Cascade, ctx: StepContext): Op<void> {
+  yield* carryOut(tx, event.own, decideTask(event.own.status, event) ?? [], cascade, ctx)
+}
+
+type FamilyEvent = Extract<TaskMachineEvent, { own: TaskRecord }>
+
+function* carryOut(
+  tx: Tx,
+  task: TaskRecord,
+  steps: NonNullable<ReturnType<typeof decideTask>>,
+  cascade: Cascade,
+  ctx: StepContext,
+): Op<TaskRecord> {
   const blame: TaskChange['blame'] = { error: undefined }
   let current = task
   for (const { event, to, actions } of steps) {
@@ -34,17 +50,9 @@ export function* sendEvent(
   return current
 }
 
-/** The same for a fact about a relative, which a state may ignore. */
-export function* sendFact(tx: Tx, event: FamilyEvent, cascade: Cascade, ctx: StepContext): Op<void> {
-  if (decideTask(event.own.status, event) !== undefined) yield* sendEvent(tx, event.own, event, cascade, ctx)
-}
-
-type FamilyEvent = Extract<TaskMachineEvent, { own: TaskRecord }>
-
 /** Moves a task to WORKING without a run, from where it goes on in the same step. */
 export function* passToWorking(tx: Tx, task: TaskRecord, ctx: StepContext): Op<TaskRecord> {
   const type = wayToWorking(task.status)
   if (type === undefined) return task
-  const event: TaskMachineEvent = { type, passing: true, set: { held: false, wakes: 0 } }
-  return yield* sendEvent(tx, task, event, new Cascade(), ctx)
+  return yield* sendEvent(tx, task, { type, ...inPassing }, new Cascade(), ctx)
 }

@@ -81,7 +81,7 @@ function* settleOne(tx: Tx, { task, edges }: Ended, cascade: Cascade, ctx: StepC
   yield* sendToParent(tx, task.parentId, cascade, ctx, false)
 }
 
-/** Sends a parent that a child has ended, can move, or no longer can. `allJudged`: after all tasks that this concerns have been judged. */
+/** Informs a parent that a child has ended, can move, or no longer can. `allJudged`: after all tasks that this concerns have been judged. */
 function* sendToParent(tx: Tx, id: string, cascade: Cascade, ctx: StepContext, allJudged: boolean): Op<void> {
   const own = yield* tx.task.get(id)
   if (own === undefined) return
