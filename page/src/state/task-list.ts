@@ -16,6 +16,8 @@ import { dismiss, dismissed } from './dismissed.ts'
 import { onTaskEvent } from './navigation.ts'
 
 export const connection = signal<Connection>('connecting')
+/** Whether the feed has been connected once. */
+export const wasConnected = signal(false)
 /** Whether the rows have been read once. */
 export const loaded = signal(false)
 /** Number of tasks beyond the limit of the page. */
@@ -66,6 +68,7 @@ export const link = new EngineLink(api, clock, {
   },
   connection: (now) => {
     connection.value = now
+    if (now === 'open') wasConnected.value = true
   },
   inSight: () => inSight,
   event: onTaskEvent,

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { askByKey } from '../state/keyed-actions.ts'
 import { announcement, go, linkToNew, route } from '../state/navigation.ts'
 import { select, selected } from '../state/selection.ts'
-import { connection, loaded, refusal, search as searchTasks } from '../state/task-list.ts'
+import { connection, refusal, search as searchTasks, wasConnected } from '../state/task-list.ts'
 import { type Theme, theme } from '../state/theme.ts'
 import { AskedDialog } from './asked-dialog.tsx'
 import { CreateTask } from './create-task.tsx'
@@ -92,7 +92,7 @@ function Banner() {
       </div>
     )
   }
-  const away = connection.value === 'broken' || (connection.value === 'connecting' && loaded.value)
+  const away = connection.value === 'broken' || (connection.value === 'connecting' && wasConnected.value)
   if (!away) return null
   return (
     <div class="banner" role="status">

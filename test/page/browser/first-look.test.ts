@@ -39,6 +39,25 @@ it('a person creates a task on the page, and sees that it is completed', async (
   await page.getByRole('img', { name: /State chart: the task is completed/ }).waitFor()
 })
 
+it('the page does not say that it reconnects before it has been connected, which would move the list', async () => {
+  const context = await browser.newContext()
+  onTestFinished(() => context.close())
+  await context.addInitScript(recordBanners)
+  const { page } = await openPage(context, server.url)
+  await page.getByText('live').first().waitFor()
+  expect(await page.evaluate(() => (globalThis as unknown as { banners: string[] }).banners)).toEqual([])
+})
+
+/** Runs in the page: keeps the text of every banner that is shown. */
+function recordBanners(): void {
+  const banners: string[] = []
+  Object.assign(globalThis, { banners })
+  new MutationObserver(() => {
+    const text = document.querySelector('.banner')?.textContent
+    if (text !== undefined && text !== banners.at(-1)) banners.push(text)
+  }).observe(document, { childList: true, subtree: true })
+}
+
 it('a person answers a question on the page, in which axe finds no fault but one that is planted', async () => {
   await server.create({ name: 'Seen by all', executor: 'asks' })
   const page = await signedIn()
