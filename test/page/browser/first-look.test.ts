@@ -48,15 +48,14 @@ it('the page does not say that it reconnects before it has been connected, which
   expect(await page.evaluate(() => (globalThis as unknown as { banners: string[] }).banners)).toEqual([])
 })
 
-/** Runs in the page: keeps the text of every banner that is shown. */
-function recordBanners(): void {
-  const banners: string[] = []
-  Object.assign(globalThis, { banners })
+/** Runs in the page: keeps the text of every banner that is shown. As text, because the tests are not compiled for a browser. */
+const recordBanners = `
+  globalThis.banners = []
   new MutationObserver(() => {
     const text = document.querySelector('.banner')?.textContent
     if (text !== undefined && text !== banners.at(-1)) banners.push(text)
   }).observe(document, { childList: true, subtree: true })
-}
+`
 
 it('a person answers a question on the page, in which axe finds no fault but one that is planted', async () => {
   await server.create({ name: 'Seen by all', executor: 'asks' })
