@@ -75,11 +75,14 @@ export interface RunLife {
   abort(why: string | undefined): void
   leaveFunction(): void
   freeSlot(): void
+  lendSlot(): void
+  goOn(): void
 }
 
 type RunSnapshot = Snapshot<undefined> & { value: RunStatus; context: { taskId: string; run: number } }
 export type RunEnding = { type: 'end'; why?: string | undefined } | { type: 'suspend' }
-type RunEvent = RunEnding | { type: 'close' }
+export type RunMove = { type: 'park' | 'wake' | 'admit' }
+type RunEvent = RunEnding | RunMove | { type: 'close' }
 
 export interface RunInput {
   taskId: string
@@ -94,6 +97,8 @@ const liveEffects: Readonly<Record<string, (life: RunLife, event: RunEvent) => v
   abort: (life, event) => life.abort('why' in event ? event.why : undefined),
   leaveFunction: (life) => life.leaveFunction(),
   freeSlot: (life) => life.freeSlot(),
+  lendSlot: (life) => life.lendSlot(),
+  goOn: (life) => life.goOn(),
 }
 
 /** The actor of a run is the run: it begins the executor when it starts, and aborts it when it ends. */

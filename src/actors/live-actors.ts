@@ -8,7 +8,15 @@ import { isSettled, type TaskRecord, type TaskStatus } from '../entities/task.ts
 import { eventBetween } from '../machines/task-edges.ts'
 import { type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
 import { snapshotsOf } from '../machines/task-snapshot.ts'
-import { liveLogic, type RunEnding, type RunLife, runLogic, stopActor, supervisorLogic } from './actor-logic.ts'
+import {
+  liveLogic,
+  type RunEnding,
+  type RunLife,
+  type RunMove,
+  runLogic,
+  stopActor,
+  supervisorLogic,
+} from './actor-logic.ts'
 import type { InspectionEvent } from './inspection-event.ts'
 import type { Report } from './report.ts'
 
@@ -137,7 +145,10 @@ export class LiveActors {
     const { taskId, type, seq } = event
     const task = this.#tasks.get(taskId)
     if (task !== undefined && seq > task.seq && !this.#isOwnStart(event)) this.#send(taskId, task, event)
-    if (type === 'run.closed') this.closeRun(taskId, event.data['run'] as number)
+    const run = event.data['run'] as number
+    if (type === 'run.closed') this.closeRun(taskId, run)
+    else if (type === 'run.parked') this.moveRun(taskId, run, { type: 'park' })
+    else if (type === 'run.continued') this.moveRun(taskId, run, { type: 'admit' })
   }
 
   /** It begins when its row is known. */
@@ -209,6 +220,11 @@ export class LiveActors {
 
   /** Ends a run that its task may still be in: the engine closes, its lease is over, or no event has reported it. */
   endRun(taskId: string, number: number, event: RunEnding): void {
+    this.#runOf(taskId, number)?.send(event)
+  }
+
+  /** A run lends its slot, or has one again. */
+  moveRun(taskId: string, number: number, event: RunMove): void {
     this.#runOf(taskId, number)?.send(event)
   }
 

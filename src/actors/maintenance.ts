@@ -1,6 +1,7 @@
 // What a working engine does for the whole ledger, beside its own runs: renews its lease, takes over what lost engines
 // left, fires timers, and removes what is older than the retention.
 import { Rounds } from '../core/turns.ts'
+import type { TaskRecord } from '../entities/task.ts'
 import type { Lease } from '../ledger/ledger.ts'
 import { dueAfter } from '../operations/steps/step-context.ts'
 import { fireTimers } from '../operations/steps/timers.ts'
@@ -10,6 +11,7 @@ import { recoverDead } from './recovery.ts'
 import type { SlotHost } from './run-slot.ts'
 
 export interface MaintenanceHost extends EngineHost, Pick<SlotHost, 'retryOf'> {
+  timeoutOf(task: TaskRecord): number | undefined
   /** Called at each check: the supervisor then reads what is due and what is ready. */
   checked(): void
   /** The lease of this engine could not be renewed and is soon over, or it is renewed again. */
@@ -179,9 +181,10 @@ export class Maintenance {
 
   async #fireTimers(): Promise<void> {
     if (!this.#working || this.#firing) return
-    const { ledger, stepContext, chance, retryOf, executors, checked } = this.#host
+    const { ledger, stepContext, chance, retryOf, timeoutOf, executors, checked } = this.#host
     this.#firing = true
-    const stepNow = () => fireTimers({ ...stepContext(), chance: chance(), retryOf, executors: [...executors.keys()] })
+    const stepNow = () =>
+      fireTimers({ ...stepContext(), chance: chance(), retryOf, timeoutOf, executors: [...executors.keys()] })
     const fired = await this.#try(() => ledger.step(stepNow()), 'fire timers')
     this.#firing = false
     // If another engine was faster or the ledger refused, the next check is soon enough.

@@ -4,7 +4,7 @@
 import { waitAtMost } from '../core/signals.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { AnyExecutor } from '../entities/executor.ts'
-import type { RunRecord } from '../entities/run.ts'
+import { isLiveRun, type RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RunningTask } from '../entities/views.ts'
 import { RunSlot, type SlotHost } from './run-slot.ts'
@@ -15,7 +15,7 @@ const againMs = 200
 const drainMs = 250
 const lastCommandsMs = 2_000
 
-export interface OpenRunsHost extends Omit<SlotHost, 'freed' | 'closed'> {
+export interface OpenRunsHost extends Omit<SlotHost, 'freed' | 'closed' | 'lent'> {
   /** Called when a slot has become free. */
   freed(): void
 }
@@ -37,7 +37,12 @@ export class OpenRuns {
 
   constructor(host: OpenRunsHost) {
     this.#host = host
-    this.#slotHost = { ...host, closed: (slot) => this.#closed(slot), freed: (slot) => this.#freeSlot(slot) }
+    this.#slotHost = {
+      ...host,
+      closed: (slot) => this.#closed(slot),
+      freed: (slot) => this.#freeSlot(slot),
+      lent: () => this.#lent(),
+    }
     host.actors.runsBy({
       instanceId: host.instanceId,
       lifeOf: (taskId, run) => {
@@ -47,18 +52,23 @@ export class OpenRuns {
     })
   }
 
+  /** The number of runs that hold a slot. */
   get count(): number {
-    return this.#slots.size
+    return this.#holders.length
   }
 
   get taskIds(): string[] {
     return [...this.#slots.keys()]
   }
 
-  /** The number of runs of each executor that has any. */
+  get #holders(): RunSlot[] {
+    return [...this.#slots.values()].filter(({ isParked }) => !isParked)
+  }
+
+  /** The number of runs that hold a slot, of each executor that has any. */
   get countByExecutor(): Map<string, number> {
     const counts = new Map<string, number>()
-    for (const { task } of this.#slots.values()) {
+    for (const { task } of this.#holders) {
       const executor = task.executor as string
       counts.set(executor, (counts.get(executor) ?? 0) + 1)
     }
@@ -88,6 +98,12 @@ export class OpenRuns {
     }
   }
 
+  /** Called when an admission has given a parked run a slot again. */
+  continued(taskId: string, run: number): void {
+    this.#changedSince.add(taskId)
+    this.#host.actors.moveRun(taskId, run, { type: 'admit' })
+  }
+
   /** Called with every event of the feed. */
   follow(event: TaskEvent): void {
     const { taskId, type, instanceId, data } = event
@@ -109,6 +125,7 @@ export class OpenRuns {
 
   #pass(event: TaskEvent): void {
     const { taskId, type, data } = event
+    if (type === 'run.parked' || type === 'run.continued') this.#changedSince.add(taskId)
     this.#host.actors.follow(event)
     if (typeof data.callId === 'string' && (type === 'task.unblocked' || type === 'timer.fired')) {
       this.#slots.get(taskId)?.wake(data.callId)
@@ -160,11 +177,19 @@ export class OpenRuns {
         const slot = this.#slots.get(taskId)
         if (slot?.ref.run !== number || this.#changedSince.has(taskId)) continue
         const run = found.get(taskId)
-        if (run?.number === number && isSuspended(run)) this.#host.actors.endRun(taskId, number, { type: 'suspend' })
+        const isMoved = run !== undefined && run.number === number && (run.status === 'live') === slot.isParked
+        if (isMoved && isLiveRun(run)) this.#move(run)
+        else if (run?.number === number && isSuspended(run))
+          this.#host.actors.endRun(taskId, number, { type: 'suspend' })
         else if (run?.number !== number || run.status === 'ending') this.#end(slot)
         if (run?.number !== number) this.#host.actors.closeRun(taskId, number)
       }
     }
+  }
+
+  /** No event has reported that it lent its slot, or has one again. */
+  #move({ taskId, number, status }: RunRecord): void {
+    this.#host.actors.moveRun(taskId, number, { type: status === 'live' ? 'admit' : 'park' })
   }
 
   /** No event has reported it: this one stands for it. */
@@ -207,8 +232,9 @@ export class OpenRuns {
 
   // ── ending ──
 
-  #end({ ref }: RunSlot, why?: string): void {
-    this.#host.actors.endRun(ref.taskId, ref.run, { type: 'end', why })
+  /** A parked one only waits: its function is left alone. */
+  #end({ ref, isParked }: RunSlot, why?: string): void {
+    this.#host.actors.endRun(ref.taskId, ref.run, isParked ? { type: 'suspend' } : { type: 'end', why })
   }
 
   /** The run is closed in the ledger, or nothing more may be written: its actor frees the slot, unless it has done so. */
@@ -266,6 +292,11 @@ export class OpenRuns {
       while (this.#slots.size > 0) await Promise.all(Array.from(this.#slots.values(), (slot) => slot.closed))
     }
     await waitAtMost(this.#host.clock, withinMs, closed())
+  }
+
+  #lent(): void {
+    this.#changed()
+    this.#host.freed()
   }
 
   #changed(): void {

@@ -34,6 +34,10 @@ export interface RunHost extends EngineHost {
 /** What a run waits for: answers, other tasks, times. */
 export interface WaitsOfRun {
   readonly isWaiting: boolean
+  /** The run has lent its slot to others. */
+  readonly isParked: boolean
+  /** Resolves when it holds one. */
+  slot(): Promise<void>
   /** Called when nothing of the run is in flight. */
   whenIdle(): void
   /** The run has ended: nothing waits any more. */
@@ -172,7 +176,8 @@ export class RunCore {
       if (this.isSuspended) return
       if (this.ended) return reject(this.ended)
       this.#pending.add(reject)
-      void (async () => work())().then(
+      const slot = this.waits?.isParked === true ? this.waits.slot() : undefined
+      void (async () => (slot === undefined ? work() : slot.then(work)))().then(
         (value) => {
           if (this.#pending.delete(reject)) resolve(value)
         },

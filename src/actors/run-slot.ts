@@ -38,6 +38,8 @@ export interface SlotHost extends RunHost {
   closed(slot: RunSlot): void
   /** The actor of the run frees its slot. */
   freed(slot: RunSlot): void
+  /** A run has lent its slot to others, or has one again. */
+  lent(): void
 }
 
 /** Events of a run that goes on: nothing becomes due, ready or free with them, and there are many. */
@@ -72,6 +74,7 @@ export class RunSlot implements RunLife {
   #released: Promise<void> | undefined
   #grace: unknown
   #isOver = false
+  #isParked = false
 
   /** `former`: a run of the same task that another engine has closed and whose executor has not settled here yet. */
   constructor(task: TaskRecord, executor: AnyExecutor, since: number, former: RunSlot | undefined, host: SlotHost) {
@@ -115,10 +118,27 @@ export class RunSlot implements RunLife {
     this.#host.freed(this)
   }
 
+  /** Others may have its slot: it waits in memory. */
+  get isParked(): boolean {
+    return this.#isParked
+  }
+
+  lendSlot(): void {
+    this.#isParked = true
+    this.#host.lent()
+  }
+
+  goOn(): void {
+    this.#isParked = false
+    this.#parts.waits.goOn()
+    this.#host.lent()
+  }
+
   /** What the status of the engine shows of it. */
   get shown(): RunningTask {
     const { task, ref, since } = this
-    return { taskId: task.id, name: task.name, executor: task.executor as string, run: ref.run, since }
+    const shown = { taskId: task.id, name: task.name, executor: task.executor as string, run: ref.run, since }
+    return { ...shown, parked: this.#isParked }
   }
 
   get callsWithProcesses(): CallRecord[] {
@@ -150,7 +170,8 @@ export class RunSlot implements RunLife {
 
   /** Ends the run at its next safe point: when no call is in flight. */
   drain(): void {
-    this.#parts.calls.drain.whenNone(() => this.#abort('the engine is closing'))
+    if (this.#isParked) this.leaveFunction()
+    else this.#parts.calls.drain.whenNone(() => this.#abort('the engine is closing'))
   }
 
   /** Checks whether a wait of the open run is over; if so, the run continues in place. */

@@ -18,7 +18,8 @@ import type { AgentRun, AwaitedTasks } from '../operations/agent-run.ts'
 import { toAnswerSchema } from '../operations/steps/answer-schema.ts'
 import { within } from '../operations/steps/conditions.ts'
 import { beginEntry } from '../operations/steps/journal.ts'
-import { suspend } from '../operations/steps/suspend.ts'
+import { park, requestSlot } from '../operations/steps/park.ts'
+import { type SuspendRequest, suspend } from '../operations/steps/suspend.ts'
 import { beginWait, takeWait, type WaitState } from '../operations/steps/wait.ts'
 import type { EntryDescription } from './call-scope.ts'
 import { parsedOnce } from './parsed-once.ts'
@@ -28,6 +29,8 @@ import type { RunOutput } from './run-output.ts'
 
 interface PendingWait {
   kind: CallKind
+  /** The run is parked for it, and not suspended. */
+  inMemory: boolean
   resolve(value: unknown): void
   reject(error: unknown): void
 }
@@ -40,6 +43,8 @@ export class RunWaits implements WaitsOfRun {
   readonly #output: RunOutput
   readonly #open = new Map<string, PendingWait>()
   #isSuspending = false
+  /** Resolves when the run has a slot again; undefined while it holds one. */
+  #parked: PromiseWithResolvers<void> | undefined
 
   constructor(core: RunCore, output: RunOutput) {
     this.#core = core
@@ -54,12 +59,34 @@ export class RunWaits implements WaitsOfRun {
   /** `RunCore` settles the requests, or leaves them alone. */
   end(): void {
     this.#open.clear()
+    this.#parked = undefined
+  }
+
+  get isParked(): boolean {
+    return this.#parked !== undefined
+  }
+
+  /** Resolves when the run holds a slot: a request of a parked run waits for one. */
+  async slot(): Promise<void> {
+    const { host, ref } = this.#core
+    const parked = this.#parked
+    if (parked === undefined) return
+    await this.#core.step(requestSlot(ref, host.stepContext()))
+    await parked.promise
+  }
+
+  /** The run has a slot again. */
+  goOn(): void {
+    this.#parked?.resolve()
+    this.#parked = undefined
+    for (const callId of this.#open.keys()) this.wake(callId)
   }
 
   /** Checks whether a wait is over; if so, the run continues in place. */
   wake(callId: string): void {
     const wait = this.#open.get(callId)
-    if (wait === undefined || this.#core.hasEnded) return
+    // A parked run looks when it has a slot.
+    if (wait === undefined || this.#core.hasEnded || this.isParked) return
     void this.#core
       .busy(() => this.#settle(callId, wait))
       .catch((error: unknown) => {
@@ -104,7 +131,7 @@ export class RunWaits implements WaitsOfRun {
       ...(options.untilMessage ? { untilMessageAfter: readThrough } : {}),
     }
     const entry = this.#core.describe('wait', 'wait', params, options.key)
-    const outcomes = await this.#outcomes(entry, options.timeoutMs, null)
+    const outcomes = await this.#outcomes(entry, options.timeoutMs, null, options.inMemory)
     const failed = failedWaitOf(params, outcomes)
     if (failed === undefined) return resultsOf(params, outcomes)
     throw waitFailure(failed, await this.#awaitedTask(failed.taskId))
@@ -146,11 +173,12 @@ export class RunWaits implements WaitsOfRun {
     entry: EntryDescription,
     dueInMs: number | undefined,
     own: readonly string[] | null,
+    inMemory?: boolean,
   ): Promise<Array<Outcome | null>> {
     const { host, taskId } = this.#core
     const begin = (record: NewCall): Promise<WaitState> =>
       this.#core.step(within(beginWait(record, host.stepContext()), own === null ? null : taskId, own ?? []))
-    return this.#wait(entry, dueInMs, begin) as Promise<Array<Outcome | null>>
+    return this.#wait(entry, dueInMs, begin, inMemory) as Promise<Array<Outcome | null>>
   }
 
   /** Finds or records a wait and resolves when it is over. `begin` records it; the default records a plain entry. */
@@ -158,6 +186,7 @@ export class RunWaits implements WaitsOfRun {
     entry: EntryDescription,
     dueInMs: number | undefined,
     begin: (record: NewCall) => Promise<WaitState> = (record) => this.#begin(record),
+    inMemory = false,
   ): Promise<unknown> {
     const found = this.#core.find(entry)
     switch (replayOf(found, this.#core.attempt, 'fail')) {
@@ -167,7 +196,7 @@ export class RunWaits implements WaitsOfRun {
         throw replayedError(found as CallRecord)
       case 'resume': {
         const { id } = found as CallRecord
-        const over = this.#register(id, entry.kind)
+        const over = this.#register(id, entry.kind, inMemory)
         this.wake(id)
         return over
       }
@@ -178,7 +207,7 @@ export class RunWaits implements WaitsOfRun {
     if (found !== undefined) this.#core.journal.remade(found)
     const record = this.#core.entryOf(entry, dueInMs)
     // Registered first: an awaited task may settle in the same commit that records the wait.
-    const over = this.#register(record.id, entry.kind)
+    const over = this.#register(record.id, entry.kind, inMemory)
     await this.#core.busy(async () => {
       try {
         const begun = await begin(record)
@@ -196,11 +225,11 @@ export class RunWaits implements WaitsOfRun {
     return { open: true }
   }
 
-  #register(callId: string, kind: CallKind): Promise<unknown> {
+  #register(callId: string, kind: CallKind, inMemory: boolean): Promise<unknown> {
     const promise = new Promise<unknown>((resolve, reject) => {
       const { ended } = this.#core
       if (ended) reject(ended)
-      else this.#open.set(callId, { kind, resolve, reject })
+      else this.#open.set(callId, { kind, inMemory, resolve, reject })
     })
     promise.catch(() => {})
     return promise
@@ -224,6 +253,18 @@ export class RunWaits implements WaitsOfRun {
     settle(wait)
   }
 
+  /** From here on, requests of the function wait for a slot. */
+  async #park(request: SuspendRequest): Promise<void> {
+    this.#parked = Promise.withResolvers()
+    let isParked = false
+    try {
+      isParked = await this.#core.step(park(request))
+    } finally {
+      // Refused, because one of the waits is over, or failed.
+      if (!isParked) this.goOn()
+    }
+  }
+
   /** A run is quiet when it waits and nothing of it is in flight. Checked after the executor has had its turn. */
   whenIdle(): void {
     if (this.#isSuspending || !this.#isQuiet) return
@@ -232,7 +273,7 @@ export class RunWaits implements WaitsOfRun {
   }
 
   get #isQuiet(): boolean {
-    return this.isWaiting && this.#core.isIdle
+    return this.isWaiting && this.#core.isIdle && !this.isParked
   }
 
   async #suspend(): Promise<void> {
@@ -241,9 +282,13 @@ export class RunWaits implements WaitsOfRun {
       if (this.#isQuiet && !this.#output.isEmpty) await this.#output.flush()
       if (!this.#isQuiet) return
       const waits = [...this.#open.keys()]
-      const suspended = await this.#core.step(suspend({ ...ref, ...host.stepContext(), waits }))
+      const request = { ...ref, ...host.stepContext(), waits }
+      if ([...this.#open.values()].every(({ inMemory }) => inMemory)) {
+        await this.#park(request)
+        return
+      }
       // The feed reports the end of a suspended run in order. If the run was not suspended, one of its waits is over.
-      if (!suspended) for (const callId of waits) this.wake(callId)
+      if (!(await this.#core.step(suspend(request)))) for (const callId of waits) this.wake(callId)
     } catch (error) {
       if (isRunOver(error)) return
       host.report(error, { ...ref, doing: 'suspend' })

@@ -55,6 +55,8 @@ const conversions: Record<EventType, Convert | null> = {
   'task.diverged': null,
   'task.repaired': null,
   'timer.fired': null,
+  'run.parked': null,
+  'run.continued': null,
   'run.closed': null,
   'model.failed': null,
   'model.prompt_cut': null,

@@ -45,6 +45,10 @@ export class Supervisor {
       const executor = host.executors.get(task.executor as string)
       return resolveRetry(task.policy.retry, isExecutor(executor) ? executor.retry : undefined)
     }
+    const timeoutOf = (task: TaskRecord): number | undefined => {
+      const executor = host.executors.get(task.executor as string)
+      return task.policy.timeoutMs ?? (isExecutor(executor) ? executor.timeoutMs : undefined)
+    }
     this.#runs = new OpenRuns({
       ...host,
       stopped: this.#stopped.signal,
@@ -64,6 +68,7 @@ export class Supervisor {
     this.#maintenance = new Maintenance({
       ...host,
       retryOf,
+      timeoutOf,
       checked: () => this.wake(),
       leaseOver: (isOver) => {
         this.#runs.pause(isOver)
@@ -217,7 +222,8 @@ export class Supervisor {
       )
       compare(open, last)
       this.#arm(due, number)
-      if (isAnyReady) this.#admission.admit()
+      const isAnyQueued = open.some(({ status }) => status === 'queued')
+      if (isAnyReady || isAnyQueued) this.#admission.admit()
     } catch (error) {
       // Maintenance wakes the supervisor again soon.
       report(error, { doing: 'check for work' })
@@ -249,7 +255,7 @@ export class Supervisor {
   #readSlots(): Pick<EngineStatus, 'slots' | 'working' | 'running'> {
     const { maxConcurrent } = this.limits
     const running = this.#runs.shown
-    const used = running.length
+    const used = this.#runs.count
     const free = this.isWorking ? Math.max(0, maxConcurrent - used) : 0
     return { slots: { used, free, maxConcurrent }, working: this.isWorking, running }
   }

@@ -23,6 +23,8 @@ export const eventTypes = [
   'task.diverged',
   'task.repaired',
   'timer.fired',
+  'run.parked',
+  'run.continued',
   'run.closed',
   'call.started',
   'call.completed',

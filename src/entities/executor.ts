@@ -82,6 +82,12 @@ export interface WaitOptions {
   timeoutMs?: Duration
   /** Only with `settled`: a message that is sent to this task ends the wait too; the outcome of a task that is still open is null. Default false. */
   untilMessage?: boolean
+  /**
+   * True: while the run only waits so, its function stays in memory and holds no slot; it takes one again to go on, without a replay of the
+   * journal. The task stays WORKING, and a time limit of the run begins anew. When the engine closes or dies, it is an ordinary wait. For a
+   * parent of many tasks, whose journal is long. Default false: the run is suspended, and costs no memory.
+   */
+  inMemory?: boolean
 }
 
 /** Options of `run.spawn`. */

@@ -181,6 +181,7 @@ export const waitOptionsSchema = once(() =>
     key,
     mode: z.enum(['all', 'any']).optional(),
     settled: z.boolean().optional(),
+    inMemory: z.boolean().optional(),
     timeoutMs: waitingTime,
     untilMessage: z.boolean().optional(),
   }),

@@ -2,9 +2,21 @@
 import { z } from 'zod'
 import type { StoredError } from '../core/errors.ts'
 
-/** `live` while the task is working, `ending` until the executor has settled, then `closed`. */
-export const runStatuses = ['live', 'ending', 'closed'] as const
+/**
+ * The task is working: its function runs (`live`), or waits in memory for other tasks without a slot (`parked`), or has what it waited for
+ * and waits for a slot (`queued`).
+ */
+export const liveRunStatuses = ['live', 'parked', 'queued'] as const
+/** Then it is `ending` until the executor has settled, and `closed`. */
+export const runStatuses = [...liveRunStatuses, 'ending', 'closed'] as const
 export type RunStatus = (typeof runStatuses)[number]
+
+/** Statuses of open runs that hold a slot. */
+export const slotStatuses = ['live', 'ending'] as const satisfies readonly RunStatus[]
+
+export function isLiveRun({ status }: { status: RunStatus }): boolean {
+  return (liveRunStatuses as readonly RunStatus[]).includes(status)
+}
 
 /** Why a run ended. `interrupted` counts as a crash, `released` (the engine released the task) does not. */
 export const runOutcomes = [
@@ -35,7 +47,7 @@ export const runShape = {
   endedAt: z.number().nullable(),
   /** When its executor had settled or was abandoned; null until then. */
   closedAt: z.number().nullable(),
-  /** When it times out; null for no limit. */
+  /** When it times out; null for no limit, and while it is parked. */
   dueAt: z.number().nullable(),
 }
 

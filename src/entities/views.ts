@@ -89,6 +89,8 @@ const runningTaskSchema = z.object({
   run: z.int(),
   /** Epoch milliseconds. */
   since: z.number(),
+  /** It waits in memory for other tasks, and holds no slot. */
+  parked: z.boolean(),
 })
 /** An open executor run of this engine. */
 export interface RunningTask extends z.output<typeof runningTaskSchema> {}
@@ -101,7 +103,7 @@ export const engineStatusShape = {
   claimable: z.int(),
   /** Whether this engine admits tasks. */
   working: z.boolean(),
-  /** Slots of this engine: a slot is an open executor run. */
+  /** Slots of this engine: a slot is an open executor run that is not parked. */
   slots: z.object({ used: z.int(), free: z.int(), maxConcurrent: z.int() }),
   /** The open runs of this engine. */
   running: z.array(runningTaskSchema),

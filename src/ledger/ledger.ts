@@ -142,12 +142,12 @@ export interface Reads extends MemoryReads {
     /** Ready tasks of one executor in any lane with `crashes` crashes in a row or more, in the same order. */
     suspects(executor: string, limit: number, crashes: number, only?: ReadyFilter): Op<TaskRecord[]>
     /** Whether any tasks are ready, of any executor: at all, in lanes, and after a crash. */
-    readyKinds(): Op<{ any: boolean; inLanes: boolean; suspects: boolean }>
+    readyKinds(): Op<{ any: boolean; inLanes: boolean; suspects: boolean; queuedRuns: boolean }>
     /** Whether any task of these executors is ready, or any task of `named` that names a model. */
     anyReady(executors: readonly string[], named?: readonly string[], trees?: Trees): Op<boolean>
     /** Lanes in which an executor has ready tasks, at most `max`; the lane with the best task first, by priority, then age. */
     lanes(executor: string, max?: number, only?: ReadyFilter): Op<string[]>
-    /** Open runs in a lane. */
+    /** Runs in a lane that hold a slot. */
     openInLane(lane: string): Op<number>
     /**
      * The best tasks that may be claimed, at most `limit` (default 1): highest priority, then oldest. Undefined if more than `most` claimable
@@ -212,9 +212,11 @@ export interface Reads extends MemoryReads {
     /** At most `limit` runs whose number is above `after`, in order. */
     page(taskId: string, after: number, limit: number): Op<RunRecord[]>
     openOf(instanceId: string): Op<RunRecord[]>
-    /** Open runs of all engines, by executor. */
+    /** Tasks whose runs of one engine wait for a slot, at most `limit`: highest priority, then oldest. */
+    queuedOf(instanceId: string, limit: number): Op<TaskRecord[]>
+    /** Runs of all engines that hold a slot, by executor. */
     countOpen(): Op<Map<string, number>>
-    /** Open runs of one engine, by executor, and the maximum of crashes in a row of their tasks. */
+    /** Runs of one engine that hold a slot, by executor, and the maximum of crashes in a row of their tasks. */
     countOpenOf(instanceId: string): Op<{ perExecutor: Map<string, number>; crashes: number }>
     /** Live runs whose time is over at `now` and that this engine may end, soonest first. */
     due(now: number, limit: number, own: OwnRuns): Op<RunRecord[]>
@@ -399,6 +401,7 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   readonly run: Reads['run'] & {
     insert(run: RunRecord): Op<void>
     save(run: Pick<RunRecord, 'taskId' | 'number' | 'status' | 'outcome' | 'error' | 'endedAt' | 'closedAt'>): Op<void>
+    saveSlot(run: Pick<RunRecord, 'taskId' | 'number' | 'status' | 'dueAt'>): Op<void>
   }
   readonly call: Reads['call'] & {
     insert(call: NewCall): Op<void>

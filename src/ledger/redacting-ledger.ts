@@ -124,7 +124,7 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
       satisfyWaits: tx.dependency.satisfyWaits,
       remove: tx.dependency.remove,
     },
-    run: { insert: verb('run', tx.run.insert), save: verb('run', tx.run.save) },
+    run: { insert: verb('run', tx.run.insert), save: verb('run', tx.run.save), saveSlot: tx.run.saveSlot },
     call: {
       insert: callVerb(tx.call.insert),
       save: callVerb(tx.call.save),

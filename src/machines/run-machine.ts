@@ -11,23 +11,34 @@ const actions = {
   /** Calls still in flight may have taken effect: they are recorded as interrupted, and later outcomes of them are refused. */
   interruptCalls: () => {},
   freeSlot: () => {},
+  /** It waits in memory for other tasks: others may have its slot meanwhile. */
+  lendSlot: () => {},
+  /** It has a slot again, and looks which of its waits are over. */
+  goOn: () => {},
 }
 
+export interface RunMachineEvent {
+  type: 'end' | 'suspend' | 'close' | 'park' | 'wake' | 'admit'
+}
+
+const ends = {
+  end: { target: 'ending', actions: 'abort' },
+  suspend: { target: 'ending', actions: 'leaveFunction' },
+  // Its executor has settled by itself, and nothing of it is in flight.
+  close: { target: 'closed', actions: 'freeSlot' },
+} as const
+
 export const runMachine = setup({
-  types: { events: {} as { type: 'end' | 'suspend' | 'close' } },
+  types: { events: {} as RunMachineEvent },
   actions,
 }).createMachine({
   id: 'run',
   initial: 'live',
   states: {
-    live: {
-      on: {
-        end: { target: 'ending', actions: 'abort' },
-        suspend: { target: 'ending', actions: 'leaveFunction' },
-        // Its executor has settled by itself, and nothing of it is in flight.
-        close: { target: 'closed', actions: 'freeSlot' },
-      },
-    },
+    live: { on: { park: { target: 'parked', actions: 'lendSlot' }, ...ends } },
+    /** What it waits for is not over. An admission that is reported before the end of the wait is one too. */
+    parked: { on: { wake: 'queued', admit: { target: 'live', actions: 'goOn' }, ...ends } },
+    queued: { on: { admit: { target: 'live', actions: 'goOn' }, ...ends } },
     ending: { on: { close: { target: 'closed', actions: ['interruptCalls', 'freeSlot'] } } },
     closed: { type: 'final' },
   },

@@ -23,7 +23,7 @@ function handingOn(times: (n: number) => number): { count(): number } {
   return { count: () => most }
 }
 
-/** A parent that spawns, waits, asks and sleeps; a child that fails once; one that is canceled, and with it the task that comes after. */
+/** A parent that spawns, waits, also in memory, asks and sleeps; a child that fails once; one that is canceled, and with it the task that comes after. */
 async function outcome(): Promise<unknown[]> {
   const engine = await openEngine({
     maxConcurrent: 2,
@@ -31,6 +31,7 @@ async function outcome(): Promise<unknown[]> {
       parent: async (_task: ExecutorTask, run: Run) => {
         const child = await run.spawn({ executor: 'flaky', retry: { maxAttempts: 2 } })
         const [result] = (await run.wait([child])) as unknown[]
+        await run.wait(await run.spawn({ executor: 'flaky', retry: { maxAttempts: 2 } }), { inMemory: true })
         const answer = await run.ask('Go on?', null, { timeoutMs: 5, default: 'yes' })
         await run.sleep(5)
         return { result, answer }

@@ -281,7 +281,7 @@ describe('the status of slots', () => {
     const task = await engine.create({ executor: 'work', name: 'a' })
     await hands.started(0)
     expect(engine.status.get().context.running).toEqual([
-      { taskId: task.id, name: 'a', executor: 'work', run: 1, since: expect.any(Number) as number },
+      { taskId: task.id, name: 'a', executor: 'work', run: 1, since: expect.any(Number) as number, parked: false },
     ])
     hands.runs[0]?.end.resolve(null)
     await engine.idle()

@@ -270,7 +270,14 @@ describe('engine.status', () => {
     const busy = await until(store, ({ slots }) => slots.used === 2)
     expect(busy.slots).toEqual({ used: 2, free: 0, maxConcurrent: 2 })
     const since = clock.now()
-    expect(busy.running[0]).toEqual({ taskId: tasks[0]?.id, name: 'one', executor: 'work', run: 1, since })
+    expect(busy.running[0]).toEqual({
+      taskId: tasks[0]?.id,
+      name: 'one',
+      executor: 'work',
+      run: 1,
+      since,
+      parked: false,
+    })
     await engine.setLimits({ maxConcurrent: 1 })
     expect(store.get().context.slots).toEqual({ used: 2, free: 0, maxConcurrent: 1 })
     first.end.resolve(null)

@@ -67,8 +67,21 @@ describe('a run', () => {
     ])
     expect(reached).toEqual([
       ['live', 'ending', 'closed'],
+      ['parked', 'ending', 'closed'],
+      ['queued', 'ending', 'closed'],
       ['ending', undefined, 'closed'],
       ['closed', undefined, undefined],
+    ])
+  })
+
+  it('a live run is parked, waits for a slot when its wait is over, and is live again when it has one', () => {
+    const reached = (['park', 'wake', 'admit'] as const).map((type) =>
+      runStatuses.map((from) => decideRun(from, { type })?.[0]?.to ?? null),
+    )
+    expect(reached).toEqual([
+      ['parked', null, null, null, null],
+      [null, 'queued', null, null, null],
+      [null, 'live', 'live', null, null],
     ])
   })
 })

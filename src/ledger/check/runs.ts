@@ -1,6 +1,7 @@
 // Rules about runs: their numbers, and what a task says about its latest one.
 import { counted } from '../../core/counted.ts'
 import { sql } from '../statement.ts'
+import { liveRuns } from '../tables/run.ts'
 import { type Check, statementCheck } from './rule.ts'
 
 const numbers = statementCheck(
@@ -57,7 +58,7 @@ const liveRun = statementCheck(
       'A task with an executor is working exactly while it has a live run: without one nothing would end its work, and a live run elsewhere could still write.',
   },
   sql`select task.id as subject, task.status, live.number
-    from task left join run as live on live.task_id = task.id and live.status = 'live'
+    from task left join run as live on live.task_id = task.id and live.status in (${liveRuns})
     where (live.number is not null and task.status <> 'working')
       or (live.number is null and task.status = 'working' and task.executor is not null and task.is_group = 0)`,
   ({ status, number }) =>

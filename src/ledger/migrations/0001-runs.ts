@@ -1,5 +1,6 @@
 // What runs record: their journal, the conversations of tasks, the events of all tasks, the engines; and the settings of the ledger.
 import { type Compilable, sql } from 'kysely'
+import { liveRunStatuses, runStatuses } from '../../entities/run.ts'
 import { checked, guardTrigger, raw, required, type Spelling } from './migration.ts'
 
 export function runTables(spelling: Spelling): Compilable[] {
@@ -15,13 +16,14 @@ export function runTables(spelling: Spelling): Compilable[] {
 }
 
 function runTable({ integer, table, index, uniqueIndex }: Spelling): Compilable[] {
+  const live = sql.join(liveRunStatuses.map((status) => sql.lit(status)))
   return [
     table('run')
       .addColumn('task_id', 'text', (column) => column.notNull().references('task.id'))
       .addColumn('number', integer, required)
       .addColumn('attempt', integer, required)
       .addColumn('instance_id', 'text', required)
-      .addColumn('status', 'text', checked(`status in ('live', 'ending', 'closed')`))
+      .addColumn('status', 'text', checked(`status in (${runStatuses.map((status) => `'${status}'`).join(', ')})`))
       .addColumn('outcome', 'text', (column) =>
         column.check(
           sql`outcome in ('completed', 'failed', 'paused', 'canceled', 'input_required', 'waiting', 'interrupted', 'released')`,
@@ -33,13 +35,14 @@ function runTable({ integer, table, index, uniqueIndex }: Spelling): Compilable[
       .addColumn('closed_at', integer)
       .addColumn('due_at', integer)
       .addPrimaryKeyConstraint('run_key', ['task_id', 'number'])
-      .addCheckConstraint('run_ended_has_time', sql`(ended_at is null) = (status = 'live')`)
+      .addCheckConstraint('run_ended_has_time', sql`(ended_at is null) = (status in (${live}))`)
       .addCheckConstraint('run_closed_has_time', sql`(closed_at is not null) = (status = 'closed')`)
-      .addCheckConstraint('run_ended_has_outcome', sql`(outcome is null) = (status = 'live')`),
+      .addCheckConstraint('run_ended_has_outcome', sql`(outcome is null) = (status in (${live}))`),
     // One open run for each task: a second live run cannot be written.
     uniqueIndex('run_one_open', 'run', 'task_id', `status <> 'closed'`),
     index('run_open', 'run', 'instance_id', `status <> 'closed'`),
     index('run_timer', 'run', 'due_at', `due_at is not null and status = 'live'`),
+    index('run_queued', 'run', 'instance_id', `status = 'queued'`),
   ]
 }
 

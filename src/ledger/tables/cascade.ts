@@ -17,6 +17,7 @@ import {
 } from '../statement.ts'
 import { calls } from './call.ts'
 import { dependencies } from './dependency.ts'
+import { liveRuns } from './run.ts'
 import { withBelow } from './task-columns.ts'
 
 const cancelable = sql.join(statesAccepting('cancel').map((status) => sql.lit(status)))
@@ -83,7 +84,7 @@ function cascadeStatements(compiler: StatementCompiler) {
     endRuns: prepareText(
       { changes: 'run' },
       (hole) => sql`update run set status = 'ending', outcome = 'canceled', ended_at = ${hole('at')}
-        where status = 'live' and task_id in (${listed(hole)})`,
+        where status in (${liveRuns}) and task_id in (${listed(hole)})`,
     ),
     selectOpenEntries: prepareText(
       (

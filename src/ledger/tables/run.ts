@@ -1,11 +1,15 @@
 // The run table: which instance runs which task, and how each run ended.
 
+import { liveRunStatuses, slotStatuses } from '../../entities/run.ts'
 import type { OwnRuns, Tx } from '../ledger.ts'
 import { among, type Holes, rows, type StatementCompiler, sql } from '../statement.ts'
 import { defineTable, jsonOrNull, ofTask, plain, statementsOf } from '../table-mapping.ts'
+import { tasks } from './task-columns.ts'
 
 /** What `save` writes. */
 const endFields = { status: plain, outcome: plain, error: jsonOrNull, endedAt: plain, closedAt: plain }
+/** What `saveSlot` writes. */
+const slotFields = { status: plain, dueAt: plain }
 
 export const runs = defineTable('run', {
   taskId: ofTask,
@@ -22,6 +26,12 @@ export const mayTimeOut = (dialect: StatementCompiler['dialect'], hole: Holes) =
   sql<boolean>`run.status = 'live' and run.due_at is not null
     and (run.instance_id = ${hole('instance')} or task.executor ${among(dialect, hole('executors'))})`
 
+/** The statuses of live runs, for `in`. */
+export const liveRuns = sql.join(liveRunStatuses.map((status) => sql.lit(status)))
+const holdingStatuses = sql.join(slotStatuses.map((status) => sql.lit(status)))
+/** A run that holds a slot. `<> 'closed'` for the planner, which uses the partial index of open runs only then. */
+export const holdsSlot = sql<boolean>`run.status <> 'closed' and run.status in (${holdingStatuses})`
+
 /** The values of the holes of `mayTimeOut`. */
 export const ownerOf = ({ instanceId, executors }: OwnRuns) => ({
   instance: instanceId,
@@ -30,7 +40,7 @@ export const ownerOf = ({ instanceId, executors }: OwnRuns) => ({
 
 export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   const { inserts, saves } = statementsOf(compiler, runs)
-  const { selectOne, selectOfTask, selectPage, selectOpenOf, selectDue, countOpen, countOpenOf } =
+  const { selectOne, selectOfTask, selectPage, selectOpenOf, selectQueuedOf, selectDue, countOpen, countOpenOf } =
     runStatements(compiler)
 
   return {
@@ -38,6 +48,7 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
     list: (task) => runs.list(selectOfTask, { task }),
     page: (task, after, limit) => runs.list(selectPage, { task, after, limit }),
     openOf: (instance) => runs.list(selectOpenOf, { instance }),
+    queuedOf: (instance, limit) => tasks.list(selectQueuedOf, { instance, limit }),
     *countOpen() {
       const counted = yield* rows<{ executor: string; open: number }>(countOpen)
       return new Map(counted.map(({ executor, open }) => [executor, Number(open)]))
@@ -52,6 +63,7 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
     due: (now, limit, own) => runs.list(selectDue, { now, limit, ...ownerOf(own) }),
     insert: inserts(['taskId', 'number']),
     save: saves(endFields, ['taskId', 'number']),
+    saveSlot: saves(slotFields, ['taskId', 'number']),
   }
 }
 
@@ -84,17 +96,28 @@ function runStatements(compiler: StatementCompiler) {
       .orderBy('run.due_at', 'asc')
       .limit(hole('limit')),
   )
-  /** Open runs by executor. Each finds its task by the primary key: as many look-ups as there are slots. */
+  const selectQueuedOf = prepare('queue', (db, hole) =>
+    db
+      .selectFrom('run')
+      .innerJoin('task', 'task.id', 'run.task_id')
+      .where('run.instance_id', '=', hole('instance'))
+      .where(sql<boolean>`run.status = 'queued'`)
+      .select(tasks.columns('task') as never)
+      .orderBy('task.priority', 'desc')
+      .orderBy('task.seq', 'asc')
+      .limit(hole('limit')),
+  )
+  /** Runs that hold a slot, by executor. Each finds its task by the primary key: as many look-ups as there are slots. */
   const openRuns = (db: typeof dialect.db) =>
     db
       .selectFrom('run')
       .innerJoin('task', 'task.id', 'run.task_id')
       .select(['task.executor as executor', (query) => query.fn.countAll<number>().as('open')])
-      .where(sql<boolean>`run.status <> 'closed'`)
+      .where(holdsSlot)
       .groupBy('task.executor')
   const countOpen = prepare('limits', openRuns)
   const countOpenOf = prepare('queue', (db, hole) =>
     openRuns(db).select(sql<number>`max(task.crashes)`.as('crashes')).where('run.instance_id', '=', hole('instance')),
   )
-  return { selectOne, selectOfTask, selectPage, selectOpenOf, selectDue, countOpen, countOpenOf }
+  return { selectOne, selectOfTask, selectPage, selectOpenOf, selectQueuedOf, selectDue, countOpen, countOpenOf }
 }

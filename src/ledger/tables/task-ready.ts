@@ -15,6 +15,7 @@ import {
   sql,
 } from '../statement.ts'
 import { ofTask } from '../table-mapping.ts'
+import { holdsSlot } from './run.ts'
 import { liesIn } from './task-ancestors.ts'
 import { countQueuedBehindRuns, idsInTrees, tasks } from './task-columns.ts'
 
@@ -49,7 +50,7 @@ export function createReadyTasks(compiler: StatementCompiler, selectById: Statem
         select 1 from task where ready = 1 and lane <> '' order by executor asc, priority desc, seq asc limit 1
       ) as in_lanes, (
         select 1 from task where ready = 1 and crashes > 0 order by executor asc, priority desc, seq asc limit 1
-      ) as suspects`,
+      ) as suspects, exists (select 1 from run where status = 'queued') as queued_runs`,
   )
   const { countReady, countBehindRuns, countClaimable } = queueCounts(compiler)
   const queues = new ReadyQueues(statements, selectById)
@@ -58,8 +59,13 @@ export function createReadyTasks(compiler: StatementCompiler, selectById: Statem
       queues.heads(selectReady, { executor, lane, limit, crashes }, only),
     suspects: (executor, limit, crashes, only = {}) => queues.heads(selectSuspects, { executor, limit, crashes }, only),
     *readyKinds() {
-      const kinds = (yield* row(selectKinds)) as Record<'found' | 'in_lanes' | 'suspects', unknown>
-      return { any: Boolean(kinds.found), inLanes: Boolean(kinds.in_lanes), suspects: Boolean(kinds.suspects) }
+      const kinds = (yield* row(selectKinds)) as Record<'found' | 'in_lanes' | 'suspects' | 'queued_runs', unknown>
+      return {
+        any: Boolean(kinds.found),
+        inLanes: Boolean(kinds.in_lanes),
+        suspects: Boolean(kinds.suspects),
+        queuedRuns: Boolean(kinds.queued_runs),
+      }
     },
     *anyReady(executors, named = [], trees) {
       const asked = [
@@ -233,9 +239,11 @@ function readyStatements({ prepare, dialect }: StatementCompiler) {
   const countInLane = prepare((db, hole) =>
     db
       .selectFrom('task')
+      .innerJoin('run', (join) => join.onRef('run.task_id', '=', 'task.id').onRef('run.number', '=', 'task.run'))
       .select((query) => query.fn.countAll<number>().as('open'))
       .where('lane', '=', hole('lane', ofTask))
-      .where(sql<boolean>`run_open = 1 and lane <> ''`),
+      .where(sql<boolean>`run_open = 1 and lane <> ''`)
+      .where(holdsSlot),
   )
   return { selectReady, selectSuspects, selectAnyReady, selectInLanes, selectNextLane, countInLane }
 }

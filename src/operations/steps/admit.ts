@@ -11,6 +11,7 @@ import { wayToWorking } from '../../machines/task-edges.ts'
 import type { TaskEventName } from '../../machines/task-machine.ts'
 import { snapshotFault } from '../../machines/task-snapshot.ts'
 import { loadSharedLimits } from './limits.ts'
+import { continueRun } from './park.ts'
 import { runsAlone } from './recover.ts'
 import { dueAfter, type StepContext } from './step-context.ts'
 import { failAnywhere, transition } from './transition.ts'
@@ -18,6 +19,8 @@ import { failAnywhere, transition } from './transition.ts'
 export interface Admitted {
   /** WORKING, each with its new run. */
   started: TaskRecord[]
+  /** WORKING, each with a run that was parked and has a slot again. */
+  continued: TaskRecord[]
   /**
    * When the next timer of this engine is due; undefined without one. The admission has seen all that its commit writes, and nothing more
    * can start. Null: it has not.
@@ -37,6 +40,7 @@ function* decideAdmission(tx: Tx, request: AdmitRequest): Op<Admitted> {
   const chosen = choose(mayStart, room, request)
   if (chosen.length > 0 && request.instance !== undefined) yield* tx.instance.renew(request.instance)
   const started: TaskRecord[] = []
+  const continued: TaskRecord[] = []
   const damaged: TaskRecord[] = []
   let { nextDue } = room
   for (const task of chosen) {
@@ -46,12 +50,13 @@ function* decideAdmission(tx: Tx, request: AdmitRequest): Op<Admitted> {
     }
     const dueAt = dueOfRun(task, request)
     if (dueAt !== null) nextDue = Math.min(nextDue ?? dueAt, dueAt)
-    started.push(yield* startRun(tx, task, dueAt, request))
+    if (task.runOpen) continued.push(yield* continueRun(tx, task, dueAt, request))
+    else started.push(yield* startRun(tx, task, dueAt, request))
   }
   // Last, because the end of a damaged task may cancel others.
   for (const { id } of damaged) yield* failDamaged(tx, id, request)
   const mayMoreStart = damaged.length > 0 || mayStart.length < heads.length
-  return { started, nextDue: mayMoreStart ? null : nextDue }
+  return { started, continued, nextDue: mayMoreStart ? null : nextDue }
 }
 
 /** The definition of a damaged task is not known, so no part of it is run. It fails and frees its slot for others. */
@@ -93,7 +98,8 @@ function choose(heads: TaskRecord[], room: Room, request: AdmitRequest): TaskRec
   for (const task of heads.sort((a, b) => b.priority - a.priority || a.seq - b.seq)) {
     const executor = task.executor as string
     const isSuspect = task.crashes >= suspectFrom(request.maxCrashes)
-    const inExecutor = left.perExecutor.get(executor) as number
+    // Without a model no run of an agent starts; one that is there goes on.
+    const inExecutor = left.perExecutor.get(executor) ?? left.total
     const inLane = task.lane === '' ? 1 : (left.perLane.get(task.lane) as number)
     if (left.total <= 0 || inExecutor <= 0 || inLane <= 0 || (isSuspect && left.suspects <= 0)) continue
     left.total--
@@ -156,7 +162,7 @@ interface Room {
   /** Nothing runs here. */
   isEmpty: boolean
   /** The kinds of tasks that wait for room. */
-  kinds: { any: boolean; inLanes: boolean; suspects: boolean }
+  kinds: { any: boolean; inLanes: boolean; suspects: boolean; queuedRuns: boolean }
   /** When the next timer of this engine is due, without the runs that begin now. */
   nextDue: number | undefined
   /** By executor: the first ready tasks in no lane, as far as they are known. */
@@ -183,7 +189,16 @@ function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
     const [solitary] = found.flat()
     if (solitary !== undefined) return { heads: [solitary], room }
   }
-  return { heads: (yield* all(executors.map((each) => loadHeadsOf(tx, each, room, request)))).flat(), room }
+  const ready = yield* all(executors.map((each) => loadHeadsOf(tx, each, room, request)))
+  return { heads: [...ready.flat(), ...(yield* loadQueuedRuns(tx, room, request))], room }
+}
+
+/** Parked runs of this engine whose waits are over. They compete with the ready tasks. */
+function* loadQueuedRuns(tx: Reads, room: Room, request: AdmitRequest): Op<TaskRecord[]> {
+  if (!room.kinds.queuedRuns || room.total <= 0) return []
+  const queued = yield* tx.run.queuedOf(request.instanceId, room.total)
+  for (const { lane } of queued) if (lane !== '') yield* freeSlotsInLane(tx, lane, room, request)
+  return queued
 }
 
 const slotsOf = (executor: string, { total, perExecutor }: Room): number =>
@@ -304,7 +319,7 @@ function* loadRoom(tx: Reads, request: AdmitRequest): Op<Room> {
     nextDue,
     first,
   }
-  if (shared === undefined || !kinds.any) return room
+  if (shared === undefined || !(kinds.any || kinds.queuedRuns)) return room
   const counted = yield* tx.run.countOpen()
   if (shared.maxConcurrent !== null) room.total = Math.min(room.total, shared.maxConcurrent - sumOf(counted))
   for (const [name, limit] of Object.entries(shared.limits)) {

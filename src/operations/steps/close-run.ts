@@ -10,7 +10,9 @@ import { decideRun } from '../../machines/run-machine.ts'
 import { amend } from './amend.ts'
 import type { RunRef } from './journal.ts'
 import { closeEntries, isInFlight } from './journal-closing.ts'
+import { parkedRun } from './park.ts'
 import type { StepContext } from './step-context.ts'
+import { suspendRun } from './suspend.ts'
 import { transition } from './transition.ts'
 
 /** Closes the run if it is still open. If it has not ended, it is released first: its task is then ready for another holder. */
@@ -23,7 +25,7 @@ function* decideClosing(tx: Tx, { ref, ctx }: { ref: RunRef; ctx: StepContext })
   yield* closeEndedRun(tx, { ...ended, crashes: 0 }, ctx)
 }
 
-/** WORKING → WAITING: the task is ready for another holder. */
+/** WORKING → WAITING: the task is ready for another holder, unless it waits for others. */
 export function* releaseRun(
   tx: Tx,
   task: TaskRecord,
@@ -31,6 +33,11 @@ export function* releaseRun(
   ctx: StepContext,
   crashes: number = task.crashes,
 ): Op<TaskRecord> {
+  // A run that only waited leaves an ordinary wait behind.
+  if ((yield* parkedRun(tx, task)) !== undefined) {
+    const waits = (yield* tx.call.open(task.id)).filter(({ kind }) => kind !== 'call')
+    return yield* suspendRun(tx, task, waits, ctx)
+  }
   const set = { statusReason: reason, wakes: 0, crashes }
   return yield* transition(tx, task, 'wait', ctx, { set, outcome: reason })
 }

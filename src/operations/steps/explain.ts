@@ -12,6 +12,7 @@ import type { Op, Reads } from '../../ledger/ledger.ts'
 import { obstacleOf, recordStateWord } from '../../machines/readiness.ts'
 import { agentName } from '../drafts/known-executors.ts'
 import { explainLimits, familyText, listOf, nameOf } from './explain-other-tasks.ts'
+import { parkedRun } from './park.ts'
 import { loadTask, loadTasks } from './step-context.ts'
 
 /** Which tasks of an executor this engine can run; null for an engine that runs none. */
@@ -131,9 +132,21 @@ function silenceText(askedAt: number, now: Now | undefined): string {
 }
 
 function* whoWorks(tx: Reads, task: TaskRecord): Op<string> {
-  if (task.owner === null) return `running${task.run > 0 ? ` (run ${task.run})` : ' by hand'}`
+  if (task.owner === null)
+    return `running${task.run > 0 ? ` (run ${task.run})${yield* whereParked(tx, task)}` : ' by hand'}`
   const until = task.leaseUntil === null ? '' : `, whose lease ends at ${isoTime(task.leaseUntil)}`
   return `worked on by ${task.owner} (claim ${task.fence})${yield* claimedSince(tx, task.id)}${until}`
+}
+
+function* whereParked(tx: Reads, task: TaskRecord): Op<string> {
+  switch ((yield* parkedRun(tx, task))?.status) {
+    case 'parked':
+      return `, and waits in memory for ${listOf((yield* loadTasks(tx, yield* awaitedBy(tx, task))).map(nameOf))}`
+    case 'queued':
+      return ', has what it waited for in memory, and waits for a free slot'
+    default:
+      return ''
+  }
 }
 
 function* claimedSince(tx: Reads, taskId: string): Op<string> {
@@ -232,11 +245,7 @@ function* explainBlockers(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
 
 function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   const open = yield* tx.call.open(task.id)
-  const awaited: string[] = []
-  for (const entry of open) {
-    if (entry.kind !== 'wait') continue
-    for (const { blockerId } of yield* tx.dependency.openWaits(entry.id)) awaited.push(blockerId)
-  }
+  const awaited = yield* awaitedBy(tx, task)
   const sleep = open.find((entry) => entry.kind === 'sleep')
   if (awaited.length === 0 && sleep) {
     return {
@@ -257,6 +266,16 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
         ? `It waits for ${listOf((yield* loadTasks(tx, awaited)).map(nameOf))}.`
         : `It waits for its children.${yield* familyText(tx, task)}`,
   }
+}
+
+/** The tasks that the open waits of a task are for. */
+function* awaitedBy(tx: Reads, task: TaskRecord): Op<string[]> {
+  const awaited: string[] = []
+  for (const entry of yield* tx.call.open(task.id)) {
+    if (entry.kind !== 'wait') continue
+    for (const { blockerId } of yield* tx.dependency.openWaits(entry.id)) awaited.push(blockerId)
+  }
+  return awaited
 }
 
 /** The tasks that a task comes after, in order. */

@@ -5,7 +5,7 @@
 
 import type { StoredError } from '../../core/errors.ts'
 import { type CallRecord, notesProcess } from '../../entities/call.ts'
-import type { RunRecord } from '../../entities/run.ts'
+import { isLiveRun, type RunRecord } from '../../entities/run.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { type CrashFacts, chargedBy } from '../../machines/crashes.ts'
@@ -47,7 +47,7 @@ export function endRunsOf(lost: LostEngine, maxCrashes: number, ctx: StepContext
       const task = (yield* tx.task.get(run.taskId)) as TaskRecord
       const calls = yield* tx.call.list(task.id, ['call'])
       for (const call of calls) if (mayHaveLeftProcess(call)) left.push(call)
-      if (run.status !== 'live') continue
+      if (!isLiveRun(run)) continue
       const facts = {
         crashes: task.crashes,
         callInFlight: calls.some((call) => call.run === run.number && isInFlight(call)),
@@ -67,15 +67,18 @@ function mayHaveLeftProcess({ status, details, error }: CallRecord): boolean {
 }
 
 function* endCrashed(tx: Tx, live: readonly Live[], lost: LostEngine, maxCrashes: number, ctx: StepContext): Op<void> {
+  // A parked run did nothing that could have crashed the engine.
+  for (const { task, run } of live) if (run.status !== 'live') yield* releaseRun(tx, task, 'interrupted', ctx)
+  const working = live.filter(({ run }) => run.status === 'live')
   const charged = chargedBy(
-    live.map(({ facts }) => facts),
+    working.map(({ facts }) => facts),
     maxCrashes,
   )
-  for (const [index, { task, facts }] of live.entries()) {
+  for (const [index, { task, facts }] of working.entries()) {
     const crashes = (facts.progressed ? 0 : task.crashes) + (charged[index] ? 1 : 0)
     // Only a run that was alone is certain to have caused the crash: a suspect that died beside others is tried once more, alone
     // (admit.ts).
-    const poisoned = charged[index] && !facts.progressed && crashes >= maxCrashes && live.length === 1
+    const poisoned = charged[index] && !facts.progressed && crashes >= maxCrashes && working.length === 1
     if (poisoned) yield* poison(tx, task, crashes, lost, ctx)
     else yield* releaseRun(tx, task, 'interrupted', ctx, crashes)
   }

@@ -18,31 +18,43 @@ export function suspend(request: SuspendRequest): Step<boolean> {
   return step('suspend', function* (tx) {
     const task = yield* tx.task.get(request.taskId)
     if (task?.run !== request.run || task.status !== 'working') return false
-    const waits = (yield* tx.call.open(task.id)).filter((entry) => entry.kind !== 'call')
-    if (request.waits.some((id) => !waits.some((entry) => entry.id === id))) return false
-    const questions = waits.filter((entry) => entry.kind === 'ask')
-    // Waits that ended since the request have woken no run: the next run may start at once.
-    const wakes = waits.filter((entry) => (entry.details as { over?: boolean } | null)?.over === true).length
-    const suspended = yield* transition(tx, task, questions.length > 0 ? 'ask' : 'wait', request, {
-      suspends: true,
-      set: { wakes, crashes: 0 },
-      data: { waits: waits.map((entry) => ({ callId: entry.id, kind: entry.kind })) },
-    })
-    for (const question of questions) yield* publishQuestion(tx, suspended, question, request)
+    const waits = yield* openWaitsOf(tx, task, request)
+    if (waits === undefined) return false
+    yield* suspendRun(tx, task, waits, request)
     return true
   })
 }
 
+/** The entries that a run waits for; undefined when one of those that it names is over. */
+export function* openWaitsOf(tx: Tx, task: TaskRecord, { waits }: SuspendRequest): Op<CallRecord[] | undefined> {
+  const open = (yield* tx.call.open(task.id)).filter((entry) => entry.kind !== 'call')
+  return waits.every((id) => open.some((entry) => entry.id === id)) ? open : undefined
+}
+
+/** WORKING → WAITING or INPUT_REQUIRED. `waits`: the entries that the run waits for. */
+export function* suspendRun(tx: Tx, task: TaskRecord, waits: readonly CallRecord[], ctx: StepContext): Op<TaskRecord> {
+  const questions = waits.filter((entry) => entry.kind === 'ask')
+  // Waits that ended since the request have woken no run: the next run may start at once.
+  const wakes = waits.filter((entry) => (entry.details as { over?: boolean } | null)?.over === true).length
+  const suspended = yield* transition(tx, task, questions.length > 0 ? 'ask' : 'wait', ctx, {
+    suspends: true,
+    set: { wakes, crashes: 0 },
+    data: { waits: waits.map((entry) => ({ callId: entry.id, kind: entry.kind })) },
+  })
+  for (const question of questions) yield* publishQuestion(tx, suspended, question, ctx)
+  return suspended
+}
+
 /** Published once for each question, when it can be answered. */
-function* publishQuestion(tx: Tx, task: TaskRecord, question: CallRecord, request: SuspendRequest): Op<void> {
+function* publishQuestion(tx: Tx, task: TaskRecord, question: CallRecord, ctx: StepContext): Op<void> {
   const published = (question.details as { published?: boolean } | null)?.published === true
   if (decideQuestion(question.status, { type: 'publish', published }) === undefined) return
-  yield* tx.call.save({ ...question, details: { published: true }, updatedAt: request.at })
+  yield* tx.call.save({ ...question, details: { published: true }, updatedAt: ctx.at })
   yield* tx.event.append(
-    eventOf(request, 'question.asked', task, {
+    eventOf(ctx, 'question.asked', task, {
       questionId: question.id,
       ...(question.params as object),
-      run: request.run,
+      run: task.run,
       ...(question.dueAt === null ? {} : { dueAt: question.dueAt }),
     }),
   )

@@ -22,6 +22,8 @@ export interface TimerRequest extends StepContext {
   /** From 0 to 1, for the jitter of next attempts. */
   chance: number
   retryOf(task: TaskRecord): RetryPolicy
+  /** Milliseconds that a run of the task may take. */
+  timeoutOf(task: TaskRecord): number | undefined
   /** The executors of this engine, whose runs, and only these, it times out. */
   executors: readonly string[]
 }
@@ -87,7 +89,8 @@ function outcomeAtDue(call: CallRecord): Pick<CallRecord, 'status' | 'result' | 
 function* timeOutRun(tx: Tx, run: RunRecord, request: TimerRequest): Op<void> {
   const task = yield* tx.task.get(run.taskId)
   if (task?.run !== run.number || task.status !== 'working') return
-  const timeoutMs = (run.dueAt as number) - run.startedAt
+  // Its limit when it started, unless it has been parked since.
+  const timeoutMs = request.timeoutOf(task) ?? (run.dueAt as number) - run.startedAt
   const error: StoredError = {
     code: 'TIMEOUT',
     message: `Run ${run.number} took longer than ${timeoutMs} ms`,

@@ -10,6 +10,7 @@ import { isWaitOver, type WaitParams } from '../../machines/family.ts'
 import { cycleError } from '../../machines/task-graph.ts'
 import { amend } from './amend.ts'
 import { loadLive, type RunRef } from './journal.ts'
+import { queueParked } from './park.ts'
 import { eventOf, loadToChange, type StepContext } from './step-context.ts'
 
 /** The outcome of a wait; `open` while it is not over. */
@@ -110,6 +111,7 @@ export function* endWaitOf(tx: Tx, waiter: TaskRecord, call: CallRecord, ctx: St
 
 /** One of a task's waits is over: the task may run again, or its live run goes on. */
 export function* wake(tx: Tx, waiter: TaskRecord, callId: string | undefined, ctx: StepContext): Op<TaskRecord> {
+  yield* queueParked(tx, waiter)
   const data = callId === undefined ? {} : { callId }
   return yield* amend(tx, waiter, { wakes: waiter.wakes + 1 }, ctx, 'task.unblocked', data)
 }

@@ -144,7 +144,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('lanes', () => {
-    proves('each lane has its own ready tasks and its own number of open runs', async (ledger) => {
+    proves('each lane has its own ready tasks and its own number of runs that hold a slot', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'lane-1', group: true }))
         yield* tx.task.insert(taskRow({ id: 'lane-2', group: true }))
@@ -154,8 +154,11 @@ export const claims: Theme = ({ describe, proves, expect }) => {
         yield* add('a', 'lane-1')
         yield* add('b', 'lane-1', { priority: 3 })
         yield* add('c', 'lane-2', { executor: 'y' })
-        yield* add('d', 'lane-2', { ready: false, runOpen: true, status: 'working' })
-        yield* add('e', 'lane-2', { ready: false, runOpen: true, status: 'canceled', ...settled })
+        yield* add('d', 'lane-2', { ready: false, runOpen: true, run: 1, status: 'working' })
+        yield* add('e', 'lane-2', { ready: false, runOpen: true, run: 1, status: 'canceled', ...settled })
+        yield* add('p', 'lane-2', { ready: false, runOpen: true, run: 1, status: 'working' })
+        for (const taskId of ['d', 'e', 'p']) yield* tx.run.insert(runRow({ taskId }))
+        yield* tx.run.saveSlot({ taskId: 'p', number: 1, status: 'parked', dueAt: null })
         yield* add('f', 'lane-2', { executor: 'w' })
         yield* add('g', 'lane-1', { executor: 'w' })
         yield* add('h', 'free-lane', { executor: 'w', priority: 1 })

@@ -368,14 +368,19 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       expect(await idsIn(ledger, (tx) => tx.task.ready('x', '', 9))).toEqual(['a', 'b', 'c'])
       expect(await idsIn(ledger, (tx) => tx.task.suspects('x', 9, 2))).toEqual(['b', 'd'])
       expect(await idsIn(ledger, (tx) => tx.task.suspects('x', 1, 2))).toEqual(['b'])
-      expect(await ledger.read((tx) => tx.task.readyKinds())).toEqual({ any: true, inLanes: true, suspects: true })
+      expect(await ledger.read((tx) => tx.task.readyKinds())).toEqual({
+        any: true,
+        inLanes: true,
+        suspects: true,
+        queuedRuns: false,
+      })
       const any = (...executors: string[]) => ledger.read((tx) => tx.task.anyReady(executors))
       expect([await any(), await any('y'), await any('y', 'x')]).toEqual([false, false, true])
     })
 
     proves('the kinds of ready tasks are those that there are', async (ledger) => {
       const kinds = () => ledger.read((tx) => tx.task.readyKinds())
-      const none = { any: false, inLanes: false, suspects: false }
+      const none = { any: false, inLanes: false, suspects: false, queuedRuns: false }
       await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'a', executor: 'x', crashes: 2, lane: 'lane' })))
       expect(await kinds()).toEqual(none)
       await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'b', executor: 'x', ready: true })))
@@ -383,7 +388,31 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'c', executor: 'y', ready: true, lane: 'lane' })))
       expect(await kinds()).toEqual({ ...none, any: true, inLanes: true })
       await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'd', executor: 'x', ready: true, crashes: 1 })))
-      expect(await kinds()).toEqual({ any: true, inLanes: true, suspects: true })
+      expect(await kinds()).toEqual({ any: true, inLanes: true, suspects: true, queuedRuns: false })
+      await write(ledger, (tx) => tx.run.insert(runRow({ taskId: 'a', status: 'queued' })))
+      expect(await kinds()).toEqual({ any: true, inLanes: true, suspects: true, queuedRuns: true })
+    })
+
+    proves('parked runs hold no slot, and those that wait for one are listed by priority, then age', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (const [id, status, priority, instanceId] of [
+          ['a', 'queued', 0, 'engine-1'],
+          ['b', 'queued', 5, 'engine-1'],
+          ['c', 'queued', 0, 'engine-1'],
+          ['d', 'parked', 0, 'engine-1'],
+          ['e', 'live', 0, 'engine-1'],
+          ['f', 'queued', 0, 'engine-2'],
+        ] as const) {
+          yield* tx.task.insert(taskRow({ id, executor: 'x', status: 'working', runOpen: true, run: 1, priority }))
+          yield* tx.run.insert(runRow({ taskId: id, instanceId }))
+          if (status !== 'live') yield* tx.run.saveSlot({ taskId: id, number: 1, status, dueAt: null })
+        }
+      })
+      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', 9))).toEqual(['b', 'a', 'c'])
+      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', 1))).toEqual(['b'])
+      expect((await ledger.read((tx) => tx.run.countOpenOf('engine-1'))).perExecutor).toEqual(new Map([['x', 1]]))
+      expect(await ledger.read((tx) => tx.run.countOpen())).toEqual(new Map([['x', 1]]))
+      expect((await ledger.read((tx) => tx.run.openOf('engine-1'))).length).toBe(5)
     })
 
     proves('ready can be limited to tasks that name a model', async (ledger) => {

@@ -18,7 +18,8 @@ const queues: Array<[indexes: string, why: string]> = [
   ['task_timer|task_lease|task_deadline|call_timer|run_timer', 'What is due first, or up to now and a limit.'],
   ['task_settled_root', 'The roots that settled first, up to a limit.'],
   ['task_in_lane', 'The open runs of a lane are as many as it allows.'],
-  ['run_open|run_one_open', 'The open runs of engines are as many as their slots.'],
+  ['run_open|run_one_open', 'The open runs of engines are as many as their slots, and as they keep in memory.'],
+  ['run_queued', 'The runs of an engine that have what they waited for in memory.'],
 ]
 
 export const wideReads: readonly WideRead[] = [
@@ -37,6 +38,7 @@ export const wideReads: readonly WideRead[] = [
     of: /^select exists .*limit 1/s,
     why: 'The first entry of the queue of ready tasks, and of each kind of them.',
   },
+  { line: /^SCAN run USING COVERING INDEX run_queued$/, of: /^select exists /, why: 'The first of these runs.' },
   { line: /^SEARCH task .*\(id>\? AND id<\?\)/, of: /limit/, why: 'Ids that begin alike, up to a limit.' },
   {
     line: /^SEARCH task .*\(key>\? AND key<\?\)/,
@@ -97,6 +99,7 @@ export const sorts: ReadonlyArray<{ of: RegExp; why: string }> = [
     why: 'At most a thousand tasks below one; more are sorted outside of SQLite.',
   },
   { of: /\+claimable = 1/, why: 'The claimable tasks of a family of at most a thousand.' },
+  { of: /run.status = 'queued' order by/, why: 'The runs of an engine that have what they waited for in memory.' },
   { of: /^insert into event/, why: 'The events of a cascade are in the order of its tasks.' },
   { of: /as canceled cross join call/, why: 'The open calls of one cascade.' },
   { of: /group by status/, why: 'The states in a part of the table.' },

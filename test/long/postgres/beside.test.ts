@@ -397,7 +397,14 @@ describe.skipIf(server === undefined)('ledgers on one PostgreSQL server', () => 
           yield* tx.call.insert(callRow({ id: `call-${n}`, taskId: `sleeping-${n}`, ...sleep }))
         },
       })
-      const ctx = { at: 10, instanceId: 'engine-1', chance: 0, executors: [], retryOf: () => ({}) as never }
+      const ctx = {
+        at: 10,
+        instanceId: 'engine-1',
+        chance: 0,
+        executors: [],
+        timeoutOf: () => undefined,
+        retryOf: () => ({}) as never,
+      }
       const fire = async (ledger: Ledger) => {
         while ((await ledger.step(fireTimers(ctx))) > 0);
       }

@@ -270,7 +270,14 @@ const makers: Record<string, (place: Place) => Step | Promise<Step>> = {
     claim({ ...ctx, taskId: flag ? task : null, owner: `owner-${at}`, leaseMs: 1_000, source: 'test' }),
   'claim below': ({ at }) =>
     claim({ ...ctx, taskId: null, below: 'group', owner: `owner-${at}`, leaseMs: undefined, source: 'test' }),
-  'fire timers': () => fireTimers({ ...ctx, chance: 0, retryOf: () => retryPolicy as never, executors: ['x'] }),
+  'fire timers': () =>
+    fireTimers({
+      ...ctx,
+      chance: 0,
+      retryOf: () => retryPolicy as never,
+      timeoutOf: () => undefined,
+      executors: ['x'],
+    }),
   settle: ({ run, flag }) =>
     settleRun({
       ...ctx,

@@ -72,6 +72,7 @@ const steps: Record<string, Step> = {
   'fire timers': fireTimers({
     ...ctx,
     chance: 0,
+    timeoutOf: () => undefined,
     retryOf: () => ({ ...retryPolicy, on: [] }),
     executors: ['x'],
   }),

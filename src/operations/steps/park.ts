@@ -1,0 +1,61 @@
+// Parking: a run that only waits for other tasks keeps its function in memory and gives its slot back. It goes on through an ordinary
+// admission (docs/decisions/0048).
+import { isLiveRun, type RunRecord, type RunStatus } from '../../entities/run.ts'
+import type { TaskRecord } from '../../entities/task.ts'
+import { type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
+import { decideRun, type RunMachineEvent } from '../../machines/run-machine.ts'
+import { amend } from './amend.ts'
+import type { RunRef } from './journal.ts'
+import type { StepContext } from './step-context.ts'
+import { openWaitsOf, type SuspendRequest } from './suspend.ts'
+
+/** Returns whether the run is parked: false when one of its waits is over. Nothing of the run is in flight. */
+export function park(request: SuspendRequest): Step<boolean> {
+  return step('park', function* (tx) {
+    const task = yield* tx.task.get(request.taskId)
+    if (task?.run !== request.run || task.status !== 'working') return false
+    const waits = yield* openWaitsOf(tx, task, request)
+    if (waits === undefined || waits.some(isOver)) return false
+    if (!(yield* moveRun(tx, request, 'park'))) return false
+    // As with a suspension, a run that has come so far has not crashed its engine.
+    const data = { run: request.run, waits: waits.map(({ id, kind }) => ({ callId: id, kind })) }
+    yield* amend(tx, task, { wakes: 0, crashes: 0 }, request, 'run.parked', data)
+    return true
+  })
+}
+
+const isOver = ({ details }: { details: unknown }): boolean => (details as { over?: boolean } | null)?.over === true
+
+/** For a request that the function of a parked run makes: the run waits for a slot. */
+export function requestSlot(ref: RunRef, ctx: StepContext): Step<void> {
+  return step('request a slot', function* (tx) {
+    const task = yield* tx.task.get(ref.taskId)
+    if (task?.run !== ref.run || task.status !== 'working') return
+    if (yield* moveRun(tx, ref, 'wake')) yield* amend(tx, task, {}, ctx, 'task.unblocked')
+  })
+}
+
+/** One of the waits of a task is over: if its run is parked, it waits for a slot. */
+export function* queueParked(tx: Tx, { id: taskId, run, runOpen, status }: TaskRecord): Op<void> {
+  if (status === 'working' && runOpen) yield* moveRun(tx, { taskId, run }, 'wake')
+}
+
+/** A queued run gets a slot, and its time limit begins anew. */
+export function* continueRun(tx: Tx, task: TaskRecord, dueAt: number | null, ctx: StepContext): Op<TaskRecord> {
+  yield* moveRun(tx, { taskId: task.id, run: task.run }, 'admit', dueAt)
+  return yield* amend(tx, task, { wakes: 0 }, ctx, 'run.continued', { run: task.run })
+}
+
+/** The run of a task that is released, if it is parked or has been: it only waited. */
+export function* parkedRun(tx: Reads, task: TaskRecord): Op<RunRecord | undefined> {
+  const run = task.runOpen ? yield* tx.run.get(task.id, task.run) : undefined
+  return run !== undefined && isLiveRun(run) && run.status !== 'live' ? run : undefined
+}
+
+function* moveRun(tx: Tx, ref: RunRef, type: RunMachineEvent['type'], dueAt: number | null = null): Op<boolean> {
+  const run = yield* tx.run.get(ref.taskId, ref.run)
+  const [moved] = (run && decideRun(run.status, { type })) ?? []
+  if (moved === undefined) return false
+  yield* tx.run.saveSlot({ taskId: ref.taskId, number: ref.run, status: moved.to as RunStatus, dueAt })
+  return true
+}
