@@ -2,9 +2,8 @@
 // answers for transitions without effects of their own are remembered, and the end of a child leaves nothing behind in its parent.
 import { type ActorLogic, type AnyActorRef, type AnyStateMachine, type Snapshot, transition } from 'xstate'
 import type { RunStatus } from '../entities/run.ts'
-import { chooser } from '../machines/decide.ts'
+import { chooser, type StateValue, stateKey } from '../machines/decide.ts'
 import { decideRun, runMachine } from '../machines/run-machine.ts'
-import { supervisorMachine } from '../machines/supervisor-machine.ts'
 
 /** What XState sends to a child that its parent stops. `stop()` throws for an actor with a parent. */
 const stopEvent = 'xstate.stop'
@@ -25,7 +24,7 @@ interface Scope {
   actionExecutor(action: object): void
 }
 
-type LiveSnapshot = { value: string; status: string; context: object }
+type LiveSnapshot = { value: StateValue; status: string; context: object }
 type LiveEvent = { type: string; shown?: object }
 
 /**
@@ -51,9 +50,10 @@ export function liveLogic<M extends AnyStateMachine>(machine: M): M {
       if (event.type === stopEvent) return { ...snapshot, status: 'stopped' }
       // The end of a child: XState remembers the transitions of a state by the event's type, and this one contains the child's id.
       if (event.type.startsWith('xstate.done.actor.') || event.type.startsWith('xstate.error.actor.')) return snapshot
-      const index = choose(snapshot.value, event)
+      const state = stateKey(snapshot.value)
+      const index = choose(state, event)
       if (index < 0) return snapshot
-      const plan = planOf(`${snapshot.value} ${event.type} ${index}`, snapshot, event)
+      const plan = planOf(`${state} ${event.type} ${index}`, snapshot, event)
       if (plan === undefined) return machine.transition(snapshot as never, event as never, scope as never)
       const { self, system } = scope
       const info = { context: snapshot.context, event, self, system }
@@ -66,8 +66,6 @@ export function liveLogic<M extends AnyStateMachine>(machine: M): M {
   }
   return Object.assign(Object.create(Object.getPrototypeOf(machine) as object) as object, machine, live) as unknown as M
 }
-
-export const supervisorLogic = liveLogic(supervisorMachine)
 
 /** What a run does while it is alive: the live half of the actions of its machine. Absent: another process runs it. */
 export interface RunLife {

@@ -19,6 +19,10 @@ export interface AdmissionHost extends EngineHost {
   readonly runs: Pick<OpenRuns, 'admitted' | 'continued' | 'count' | 'countByExecutor' | 'isPaused'>
   /** Whether the row of this engine is open, and its lease renewed, without an admission. */
   isLeaseCertain(): boolean
+  /** Asks the supervisor for an admission. */
+  ask(): void
+  /** Called when no admission is under way any more. */
+  admitted(): void
   /** The number of reads of what is due so far. */
   looks(): number
   /**
@@ -93,14 +97,22 @@ export class Admission {
     return actors.isWorking && !runs.isPaused
   }
 
+  /** The number of runs that may begin or go on here. */
+  get room(): number {
+    const { runs } = this.#host
+    return runs.isPaused ? 0 : this.#maxConcurrent - runs.count
+  }
+
   /** Queues an admission behind the steps queued in this turn of the event loop, so that it shares their commit. */
   admit(): void {
-    if (this.#isDue || !this.#mayStart) return
+    if (this.#isDue) return
     this.#isDue = true
     queueMicrotask(() => {
       this.#isDue = false
-      if (!this.#mayStart) return
-      const admission = this.#admitNow().finally(() => this.#admissions.delete(admission))
+      const admission = (this.#mayStart ? this.#admitNow() : Promise.resolve()).finally(() => {
+        this.#admissions.delete(admission)
+        if (this.#admissions.size === 0) this.#host.admitted()
+      })
       this.#admissions.add(admission)
     })
   }
@@ -127,7 +139,7 @@ export class Admission {
     const mayStart = ({ id, executor }: TaskDraft): boolean =>
       free?.has(executor) !== false && !this.#beingCreated.has(id)
     const starting = runnable.filter((draft) => mayStart(draft) && isReady(draft))
-    if (starting.length > 0) this.admit()
+    if (starting.length > 0) this.#host.ask()
     if (!this.#isDue) return
     for (const { executor } of starting) {
       this.#created.set(executor as string, (this.#created.get(executor as string) ?? 0) + 1)

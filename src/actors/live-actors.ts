@@ -5,18 +5,11 @@ import { type Actor, type AnyActorLogic, type AnyActorRef, createActor } from 'x
 import { guarded } from '../core/guarded.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { isSettled, type TaskRecord, type TaskStatus } from '../entities/task.ts'
+import { type SupervisorEvent, type supervisorActions, supervisorMachine } from '../machines/supervisor-machine.ts'
 import { eventBetween } from '../machines/task-edges.ts'
 import { type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
 import { snapshotsOf } from '../machines/task-snapshot.ts'
-import {
-  liveLogic,
-  type RunEnding,
-  type RunLife,
-  type RunMove,
-  runLogic,
-  stopActor,
-  supervisorLogic,
-} from './actor-logic.ts'
+import { liveLogic, type RunEnding, type RunLife, type RunMove, runLogic, stopActor } from './actor-logic.ts'
 import type { InspectionEvent } from './inspection-event.ts'
 import type { Report } from './report.ts'
 
@@ -29,6 +22,9 @@ interface OwnRuns {
   lifeOf(taskId: string, run: number): RunLife | undefined
 }
 
+/** The live half of the actions of the supervisor. */
+export type Supervision = { readonly [A in keyof typeof supervisorActions]: () => void }
+
 interface LiveTask {
   ref: AnyActorRef
   /** The latest event that it has followed. */
@@ -39,8 +35,10 @@ interface LiveTask {
   isForeign: boolean
 }
 
+const looks: ReadonlySet<string> = new Set<SupervisorEvent['type']>(['look', 'looked', 'admit', 'admitted'])
+
 export class LiveActors {
-  readonly supervisor: Actor<typeof supervisorLogic>
+  readonly supervisor: Actor<typeof supervisorMachine>
   readonly #report: Report
   readonly #taskLogic: AnyActorLogic
   readonly #snapshotIn: ReturnType<typeof snapshotsOf>
@@ -51,6 +49,7 @@ export class LiveActors {
   /** Actors that only observers of all tasks see. */
   readonly #foreign = new WeakSet<object>()
   #isActivatingForeign = false
+  #supervision: Supervision | undefined
   /** The runs of this engine, once it works. */
   #own: OwnRuns | undefined
   /** Observers of this engine's own tasks. */
@@ -73,13 +72,21 @@ export class LiveActors {
     })
     this.#taskLogic = liveLogic(machine)
     this.#snapshotIn = snapshotsOf(machine)
+    const act = (name: keyof Supervision) => () => this.#supervision?.[name]()
+    const actions = { recover: act('recover'), look: act('look'), admit: act('admit'), drain: act('drain') }
+    const supervisorLogic = liveLogic(supervisorMachine.provide({ actions }))
     this.supervisor = createActor(supervisorLogic, { id: 'supervisor', systemId: 'supervisor' })
     this.#watch(this.supervisor, { actor: 'supervisor' })
     this.supervisor.start()
   }
 
   get isWorking(): boolean {
-    return this.supervisor.getSnapshot().value === 'working'
+    return this.supervisor.getSnapshot().matches('working')
+  }
+
+  /** What the supervisor does is done by this from now on. */
+  supervisedBy(supervision: Supervision): void {
+    this.#supervision = supervision
   }
 
   /** Number of actors: tasks and runs. */
@@ -278,8 +285,7 @@ export class LiveActors {
    * events. `all`: includes the tasks on which this engine does not work.
    */
   inspect(observer: (event: InspectionEvent) => void, all: boolean): () => void {
-    const isSeen = ({ actorRef, sourceRef }: InspectionEvent): boolean =>
-      all || !(this.#isActivatingForeign || this.#foreign.has(actorRef) || (sourceRef && this.#foreign.has(sourceRef)))
+    const isSeen = (event: InspectionEvent): boolean => !this.#isLook(event) && (all || this.#isOfOwn(event))
     const notify = (event: InspectionEvent): void => {
       if (isSeen(event)) this.#notify(observer, event)
     }
@@ -291,6 +297,15 @@ export class LiveActors {
       subscription.unsubscribe()
       this.#ownObservers.delete(notify)
     }
+  }
+
+  /** The supervisor looks and admits several times a second: its observers see that it works. */
+  #isLook(event: InspectionEvent): boolean {
+    return event.actorRef === this.supervisor && 'event' in event && looks.has(event.event?.type ?? '')
+  }
+
+  #isOfOwn({ actorRef, sourceRef }: InspectionEvent): boolean {
+    return !(this.#isActivatingForeign || this.#foreign.has(actorRef) || (sourceRef && this.#foreign.has(sourceRef)))
   }
 
   *#refs(): Iterable<AnyActorRef> {

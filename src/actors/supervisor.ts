@@ -11,6 +11,7 @@ import type { Trees } from '../entities/task-trees.ts'
 import type { EngineStatus } from '../entities/views.ts'
 import { all } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
+import type { SupervisorEvent } from '../machines/supervisor-machine.ts'
 import type { Admitted } from '../operations/steps/admit.ts'
 import { Admission } from './admission.ts'
 import type { EngineHost } from './engine-host.ts'
@@ -25,7 +26,10 @@ export class Supervisor {
   readonly #maintenance: Maintenance
   readonly #stopped = new AbortController()
   /** While a server is away, a look takes seconds, and each check asks for one. */
-  readonly #rounds = new Rounds(() => this.#look())
+  readonly #rounds = new Rounds(() => this.#lookOnce())
+  #recovery: Promise<void> | undefined
+  #looked: Promise<void> | undefined
+  #drained: Promise<ReadonlySet<string>> | undefined
   #unlisten: (() => void) | undefined
   #isWoken = false
   /** Something may be due or ready of which no admission knows. */
@@ -55,7 +59,7 @@ export class Supervisor {
       timerSet: () => this.wake(),
       admitWithCreation: this.admitWithCreation,
       retryOf,
-      freeing: () => this.#admission.admit(),
+      freeing: () => this.#admitIfRoom(1),
       freed: () => this.#wakeByOwn(),
     })
     this.#admission = new Admission({
@@ -64,6 +68,8 @@ export class Supervisor {
       looks: () => this.#looks,
       isLeaseCertain: () => this.#maintenance.isLeaseCertain,
       looked: (nextDue, looks) => this.#noteLook(nextDue, looks),
+      ask: () => this.#admitIfRoom(0),
+      admitted: () => this.#send({ type: 'admitted' }),
     })
     this.#maintenance = new Maintenance({
       ...host,
@@ -76,6 +82,18 @@ export class Supervisor {
       },
       purged: () => void host.status.count(),
     })
+    host.actors.supervisedBy({
+      recover: () => {
+        this.#recovery = this.#recover()
+      },
+      look: () => {
+        this.#looked = this.#look()
+      },
+      admit: () => this.#admission.admit(),
+      drain: () => {
+        this.#drained = this.#drain()
+      },
+    })
     host.status.readSlotsFrom(() => this.#readSlots())
   }
 
@@ -85,13 +103,21 @@ export class Supervisor {
 
   /** Recovers dead engines, then admits; `trees` restricts admission to tasks of these trees. */
   async work(trees?: Trees): Promise<void> {
-    const { actors, feed } = this.#host
     this.#admission.trees = trees
-    actors.supervisor.send({ type: 'work' })
-    this.#unlisten = feed.listen((event) => this.#onEvent(event))
-    await this.#maintenance.begin()
+    this.#send({ type: 'work' })
+    await this.#recovery
     this.#changed()
     this.wake()
+  }
+
+  #send(event: SupervisorEvent): void {
+    this.#host.actors.supervisor.send(event)
+  }
+
+  async #recover(): Promise<void> {
+    this.#unlisten = this.#host.feed.listen((event) => this.#onEvent(event))
+    await this.#maintenance.begin()
+    this.#send({ type: 'recovered' })
   }
 
   /** Sets the limits. Running tasks are not ended: lower limits are reached as runs end. */
@@ -117,9 +143,12 @@ export class Supervisor {
 
   /** Stops admission, then ends the runs. Returns tasks with live commands; their runs stay open. */
   async drain(): Promise<ReadonlySet<string>> {
-    if (!this.isWorking) return new Set()
-    const { actors, shutdownTimeoutMs } = this.#host
-    actors.supervisor.send({ type: 'drain' })
+    this.#send({ type: 'drain' })
+    return this.#drained ?? new Set()
+  }
+
+  async #drain(): Promise<ReadonlySet<string>> {
+    const { shutdownTimeoutMs } = this.#host
     const kept = await this.#runs.drain(shutdownTimeoutMs, [this.#maintenance.stop(), this.#admission.settled()])
     await this.#stop()
     this.#changed()
@@ -202,9 +231,20 @@ export class Supervisor {
     })
   }
 
+  /** Slots that are free, and those that the step which is queued now frees. */
+  #admitIfRoom(freed: number): void {
+    this.#send({ type: 'admit', room: this.#admission.room + freed })
+  }
+
+  async #lookOnce(): Promise<void> {
+    this.#looked = undefined
+    this.#send({ type: 'look' })
+    await this.#looked
+    this.#send({ type: 'looked' })
+  }
+
   /** Reads when the next timer is due, whether a task is ready, and which runs this engine has open, and acts on it. */
   async #look(): Promise<void> {
-    if (!this.isWorking) return
     const { ledger, instanceId, executors, report } = this.#host
     const free = this.#admission.freeExecutors()
     const { trees } = this.#admission
@@ -223,7 +263,7 @@ export class Supervisor {
       compare(open, last)
       this.#arm(due, number)
       const isAnyQueued = open.some(({ status }) => status === 'queued')
-      if (isAnyReady || isAnyQueued) this.#admission.admit()
+      if (isAnyReady || isAnyQueued) this.#admitIfRoom(0)
     } catch (error) {
       // Maintenance wakes the supervisor again soon.
       report(error, { doing: 'check for work' })

@@ -15,6 +15,9 @@ export type ChartAction = string | { readonly type: string; readonly params?: Re
 export interface ChartState {
   readonly type?: 'final'
   readonly exit?: string
+  /** The states in it, and the one of them that it begins with. */
+  readonly initial?: string
+  readonly states?: Readonly<Record<string, ChartState>>
   readonly on?: Readonly<Record<string, string | ChartTransition | readonly ChartTransition[]>>
 }
 

@@ -50,13 +50,26 @@ export function decider<M extends AnyStateMachine>(machine: M): Decide<EventFrom
   }
 }
 
-/** Which of the transitions of a state on an event its guards choose: its index, -1 when the state does not accept the event. */
+/** A state, or a state in another one. */
+export type StateValue = string | Readonly<Record<string, string>>
+
+export const stateKey = (value: StateValue): string =>
+  typeof value === 'string' ? value : (Object.entries(value)[0] as [string, string]).join('.')
+
+function valuesOf(machine: AnyStateMachine): StateValue[] {
+  return Object.entries(machine.states as Record<string, AnyStateNode>).flatMap(([name, { states }]): StateValue[] => {
+    const within = Object.keys(states)
+    return within.length === 0 ? [name] : within.map((each) => ({ [name]: each }))
+  })
+}
+
+/** Which of the transitions of a state (by its key) on an event its guards choose: its index, -1 when the state does not accept the event. */
 export function chooser(machine: AnyStateMachine): (state: string, event: { type: string }) => number {
   const guards = new Map<string, Array<string | undefined>>()
-  for (const state of Object.keys(machine.states)) {
-    // Those of the state, before those of the machine.
-    for (const { eventType, guard } of getNextTransitions(snapshotOf(machine, state))) {
-      const key = `${state} ${eventType}`
+  for (const value of valuesOf(machine)) {
+    // Those of the state, before those of the states around it and of the machine.
+    for (const { eventType, guard } of getNextTransitions(snapshotOf(machine, value))) {
+      const key = `${stateKey(value)} ${eventType}`
       guards.set(key, [...(guards.get(key) ?? []), guard as string | undefined])
     }
   }
@@ -66,7 +79,7 @@ export function chooser(machine: AnyStateMachine): (state: string, event: { type
   }
 }
 
-function snapshotOf<M extends AnyStateMachine>(machine: M, value: string): SnapshotFrom<M> {
+function snapshotOf<M extends AnyStateMachine>(machine: M, value: StateValue): SnapshotFrom<M> {
   return machine.resolveState({ value, context: {} }) as SnapshotFrom<M>
 }
 
@@ -97,10 +110,15 @@ export interface MachineEdge {
   to: string
 }
 
+/** The states of a machine, each followed by those in it. */
+function nodesOf({ states }: { states: Record<string, AnyStateNode> }): AnyStateNode[] {
+  return Object.values(states).flatMap((node) => [node, ...nodesOf(node)])
+}
+
 /** The transitions of a machine that have a target, each once, whatever its guards. */
 export function edgeList(machine: AnyStateMachine): MachineEdge[] {
   const edges = new Map<string, MachineEdge>()
-  for (const [from, { on }] of Object.entries(machine.states as Record<string, AnyStateNode>)) {
+  for (const { key: from, on } of nodesOf(machine)) {
     for (const [event, transitions] of Object.entries(on)) {
       for (const { target } of transitions) {
         const to = target?.[0]?.key
@@ -114,7 +132,7 @@ export function edgeList(machine: AnyStateMachine): MachineEdge[] {
 /** For each state of a machine the events that leave it, each with the next state. */
 export function edgesOf(machine: AnyStateMachine): Record<string, Record<string, string>> {
   const table: Record<string, Record<string, string>> = {}
-  for (const state of Object.keys(machine.states)) table[state] = {}
+  for (const { key } of nodesOf(machine)) table[key] = {}
   for (const { from, event, to } of edgeList(machine)) (table[from] as Record<string, string>)[event] = to
   return table
 }

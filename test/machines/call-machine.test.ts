@@ -7,7 +7,7 @@ import { runStatuses } from '../../src/entities/run.ts'
 import { callMachine, decideCall, openCallStatuses } from '../../src/machines/call-machine.ts'
 import { decideQuestion } from '../../src/machines/question-machine.ts'
 import { decideRun } from '../../src/machines/run-machine.ts'
-import { supervisorMachine } from '../../src/machines/supervisor-machine.ts'
+import { type SupervisorEvent, supervisorMachine } from '../../src/machines/supervisor-machine.ts'
 
 const callEvents = ['begin', 'complete', 'fail'] as const
 
@@ -87,17 +87,31 @@ describe('a run', () => {
 })
 
 describe('the supervisor', () => {
-  it('X-005 the supervisor stands by, works, drains and is closed, in this order only', () => {
-    const cellsOf = ['standby', 'working', 'draining', 'closed'] as const
-    const events = ['work', 'drain', 'close'] as const
-    const reached = cellsOf.map((value) =>
-      events.map((type) => transition(supervisorMachine, supervisorMachine.resolveState({ value }), { type })[0].value),
-    )
-    expect(reached).toEqual([
-      ['working', 'standby', 'closed'],
-      ['working', 'draining', 'working'],
-      ['draining', 'draining', 'closed'],
-      ['closed', 'closed', 'closed'],
-    ])
+  const cells = ['standby', 'recovering', 'resting', 'looking', 'admitting', 'draining', 'stopped'] as const
+  const stateOf = (name: string) => (/ing$/.test(name) && !/recover|drain/.test(name) ? { working: name } : name)
+  const nameOf = (value: unknown) => (typeof value === 'string' ? value : (value as { working: string }).working)
+  const answer = (event: SupervisorEvent) =>
+    cells.map((name) => {
+      const from = supervisorMachine.resolveState({ value: stateOf(name) as never })
+      const [to, actions] = transition(supervisorMachine, from, event)
+      return [nameOf(to.value), ...actions.map(({ type }) => type)].join(' ')
+    })
+  const unchanged = (changes: Record<string, string>) => cells.map((name) => changes[name] ?? name)
+
+  it('X-005 the supervisor stands by, recovers, works, drains and is stopped, in this order only', () => {
+    expect(answer({ type: 'work' })).toEqual(unchanged({ standby: 'recovering recover' }))
+    expect(answer({ type: 'recovered' })).toEqual(unchanged({ recovering: 'resting' }))
+    const drained = { recovering: 'draining drain', resting: 'draining drain', looking: 'draining drain' }
+    expect(answer({ type: 'drain' })).toEqual(unchanged({ ...drained, admitting: 'draining drain' }))
+    expect(answer({ type: 'close' })).toEqual(unchanged({ standby: 'stopped', draining: 'stopped' }))
+  })
+
+  it('X-002 while it works, the supervisor looks when it is woken, and admits when there is room', () => {
+    expect(answer({ type: 'look' })).toEqual(unchanged({ resting: 'looking look', admitting: 'looking look' }))
+    expect(answer({ type: 'looked' })).toEqual(unchanged({ looking: 'resting' }))
+    const admits = { resting: 'admitting admit', looking: 'admitting admit', admitting: 'admitting admit' }
+    expect(answer({ type: 'admit', room: 1 })).toEqual(unchanged(admits))
+    expect(answer({ type: 'admit', room: 0 })).toEqual(unchanged({}))
+    expect(answer({ type: 'admitted' })).toEqual(unchanged({ admitting: 'resting' }))
   })
 })

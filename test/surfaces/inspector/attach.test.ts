@@ -29,7 +29,7 @@ it('X-002 X-004 an observer that is attached at run time receives every live act
   engine.inspect((event) => events.push(event))
   expect(actorsIn(events)).toEqual(['supervisor', task.id, `run:${task.id}#1`])
   expect(events.map(({ actorRef }) => actorRef.getSnapshot())).toMatchObject([
-    { status: 'active', value: 'working' },
+    { status: 'active', value: { working: 'resting' } },
     { status: 'active', value: 'working', context: { taskId: task.id, name: 'a', attempt: 1, run: 1 } },
     { status: 'active', value: 'live', context: { taskId: task.id, run: 1 } },
   ])
