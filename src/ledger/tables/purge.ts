@@ -9,6 +9,7 @@ import {
   column,
   type Holes,
   listed,
+  literals,
   row,
   rows,
   type Statement,
@@ -18,7 +19,7 @@ import {
 } from '../statement.ts'
 import { ofTask } from '../table-mapping.ts'
 
-const settled = sql.join(settledStatuses.map((status) => sql.lit(status)))
+const settled = literals(settledStatuses)
 
 /** How many tasks of a family one statement examines. */
 const maxTasks = 200
