@@ -4,16 +4,13 @@
 import { type Actor, type AnyActorLogic, type AnyActorRef, createActor } from 'xstate'
 import { guarded } from '../core/guarded.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import { isSettled, type TaskRecord, type TaskStatus } from '../entities/task.ts'
+import { isSettled, type TaskStatus } from '../entities/task.ts'
 import { eventBetween } from '../machines/task-edges.ts'
 import { type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
-import { snapshotsOf } from '../machines/task-snapshot.ts'
+import { readSnapshot, type StoredTask, snapshotsOf } from '../machines/task-snapshot.ts'
 import { liveLogic, type RunEnding, type RunLife, runLogic, stopActor, supervisorLogic } from './actor-logic.ts'
 import type { InspectionEvent } from './inspection-event.ts'
 import type { Report } from './report.ts'
-
-/** A task from which its actor is activated. */
-export type ShownTask = Pick<TaskRecord, 'id' | 'name' | 'status' | 'attempt' | 'run'>
 
 interface OwnRuns {
   instanceId: string
@@ -97,19 +94,35 @@ export class LiveActors {
   // ── tasks ──
 
   /** Activates a task in the state before its run, and starts the run: `started` is the event that reports it. */
-  startTask({ id, name, attempt, run }: ShownTask, started: TaskEvent): void {
+  startTask(stored: StoredTask, started: TaskEvent): void {
+    const { id } = stored
     const from = started.data['from'] as TaskStatus
     const known = this.#tasks.get(id)
     const isThere = known !== undefined && stateOf(known.ref) === from
-    if (!isThere) this.activate({ id, name, attempt, run, status: from }, started.seq - 1, false)
+    if (!isThere) this.activate(from, this.#read(stored).context, started.seq - 1, false)
     const task = this.#tasks.get(id) as LiveTask
     if (task.isForeign) this.#adopt(task)
     this.#send(id, task, started)
   }
 
-  /** Gives a task an actor in its stored state, in place of the one that it has. `seq`: the latest event that this state contains. */
-  activate(shown: ShownTask, seq: number, isForeign: boolean): void {
-    const { id: taskId, status, name, attempt, run } = shown
+  /** Activates a task, on which this engine does not work, from its stored snapshot. `seq`: the latest event that it contains. */
+  activateStored(stored: StoredTask, seq: number): void {
+    const { value, context } = this.#read(stored)
+    this.activate(value, context, seq, true)
+  }
+
+  #read(stored: StoredTask): ReturnType<typeof readSnapshot> {
+    const read = readSnapshot(stored)
+    if (read.fault !== null) {
+      const message = `The snapshot of ${stored.id} does not match its row, which is used instead: ${read.fault}`
+      this.#report(new Error(message), { taskId: stored.id })
+    }
+    return read
+  }
+
+  /** Gives a task an actor in a state, in place of the one that it has. `seq`: the latest event that this state contains. */
+  activate(status: TaskStatus, context: TaskMachineContext, seq: number, isForeign: boolean): void {
+    const { taskId } = context
     const before = this.#tasks.get(taskId)
     const open = before?.run
     if (before !== undefined) {
@@ -117,7 +130,7 @@ export class LiveActors {
       before.run = undefined
       this.#passivate(taskId, before)
     }
-    const snapshot = this.#snapshotIn(status, { taskId, name, attempt, run })
+    const snapshot = this.#snapshotIn(status, context)
     this.#isActivatingForeign = isForeign
     const ref = this.#create(this.#taskLogic, this.supervisor, { id: taskId, systemId: taskId, snapshot })
     this.#isActivatingForeign = false
@@ -156,8 +169,7 @@ export class LiveActors {
       const edge = eventBetween(from, status)
       if (edge === undefined) {
         // Its events were not seen in order: the stored state counts.
-        const context = contextOf(task.ref)
-        this.activate({ ...context, ...shown, id: taskId, status }, seq, task.isForeign)
+        this.activate(status, { ...contextOf(task.ref), ...shown }, seq, task.isForeign)
         this.#rest(taskId, data)
         return
       }
