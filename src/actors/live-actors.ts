@@ -4,7 +4,7 @@
 import { type Actor, type AnyActorLogic, type AnyActorRef, createActor } from 'xstate'
 import { guarded } from '../core/guarded.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import { isSettled, type TaskStatus } from '../entities/task.ts'
+import { isTerminal, type TaskStatus } from '../entities/task.ts'
 import { eventBetween } from '../machines/task-edges.ts'
 import { type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
 import { readSnapshot, type StoredTask, snapshotsOf } from '../machines/task-snapshot.ts'
@@ -35,6 +35,8 @@ export class LiveActors {
   readonly #snapshotIn: ReturnType<typeof snapshotsOf>
   /** In the order of their last events. */
   readonly #tasks = new Map<string, LiveTask>()
+  /** Those that have failed, in the same order: a retry may follow, so they keep their actors while there is room. */
+  readonly #failed = new Set<string>()
   /** Runs whose tasks have left WORKING, until they are closed. */
   readonly #ending = new Map<string, AnyActorRef>()
   /** Actors that only observers of all tasks see. */
@@ -77,9 +79,9 @@ export class LiveActors {
     return this.#tasks.size + runs.length + this.#ending.size
   }
 
-  /** Number of tasks with an actor: open ones. */
-  get taskCount(): number {
-    return this.#tasks.size
+  /** Number of open tasks with an actor. */
+  get openCount(): number {
+    return this.#tasks.size - this.#failed.size
   }
 
   has(taskId: string): boolean {
@@ -161,6 +163,7 @@ export class LiveActors {
   #send(taskId: string, task: LiveTask, { seq, type, data }: TaskEvent): void {
     task.seq = seq
     this.#tasks.delete(taskId)
+    this.#failed.delete(taskId)
     this.#tasks.set(taskId, task)
     const status = data['status'] as TaskStatus
     const from = stateOf(task.ref)
@@ -170,7 +173,7 @@ export class LiveActors {
       if (edge === undefined) {
         // Its events were not seen in order: the stored state counts.
         this.activate(status, { ...contextOf(task.ref), ...shown }, seq, task.isForeign)
-        this.#rest(taskId, data)
+        this.#rest(taskId, status)
         return
       }
       const run =
@@ -182,20 +185,21 @@ export class LiveActors {
     if (type === 'task.deleted') {
       task.run?.ref.send({ type: 'end' })
       this.#passivate(taskId, task)
-    } else this.#rest(taskId, data)
+    } else this.#rest(taskId, status)
   }
 
   /** A task that rests keeps its actor only for observers. */
-  #rest(taskId: string, { status, willRetry }: TaskEvent['data']): void {
+  #rest(taskId: string, status: TaskStatus): void {
     const task = this.#tasks.get(taskId)
     if (task === undefined || status === 'working') return
-    const hasEnded = isSettled(status as TaskStatus) && willRetry !== true
-    if (hasEnded || this.#maxResting === 0) this.#passivate(taskId, task)
+    if (isTerminal(status) || this.#maxResting === 0) this.#passivate(taskId, task)
+    else if (status === 'failed') this.#failed.add(taskId)
   }
 
   #passivate(taskId: string, task: LiveTask): void {
     if (this.#tasks.get(taskId) !== task) return
     this.#tasks.delete(taskId)
+    this.#failed.delete(taskId)
     if (task.run !== undefined) {
       // A run of this engine drains; that of another one is only shown, and may have been closed with its task.
       if (task.run.isOwn) this.#ending.set(taskId, task.run.ref)
@@ -260,12 +264,14 @@ export class LiveActors {
     }
   }
 
-  /** Passivates tasks beyond the maximum, those without events for longest first. */
+  /** Passivates tasks beyond the maximum, failed ones first, and those without events for longest. */
   dropOldest(): void {
-    for (const [taskId, task] of this.#tasks) {
-      if (this.#tasks.size <= this.#maxResting) break
-      if (stateOf(task.ref) === 'working' && !task.isForeign) continue
-      this.#passivate(taskId, task)
+    for (const ids of [this.#failed, this.#tasks.keys()]) {
+      for (const taskId of ids) {
+        if (this.#tasks.size <= this.#maxResting) return
+        const task = this.#tasks.get(taskId) as LiveTask
+        if (stateOf(task.ref) !== 'working' || task.isForeign) this.#passivate(taskId, task)
+      }
     }
   }
 

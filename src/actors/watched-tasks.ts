@@ -87,7 +87,7 @@ export class WatchedTasks {
     const { counted, tasks } = this.#host.status.store().get().context
     if (!counted || this.#stopped) return
     const open = openStatuses.reduce((sum, status) => sum + tasks[status], 0)
-    const count = Math.max(0, open - this.#host.actors.taskCount)
+    const count = Math.max(0, open - this.#host.actors.openCount)
     if (count === this.#leftOut) return
     this.#leftOut = count
     this.#onLeftOut(count)

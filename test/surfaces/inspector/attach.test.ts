@@ -276,6 +276,28 @@ it('an observer of all tasks sees the newest thousand, and how many are left out
   expect(leftOut.at(-1)).toBe(10)
 })
 
+it('an observer of all tasks keeps a failed one, which counts as none of the open tasks and is the first to be dropped', async () => {
+  const engine = await openEngine()
+  const leftOut: number[] = []
+  const stopped: string[] = []
+  engine.inspect(({ snapshot, actorRef }) => void (snapshot?.status === 'stopped' && stopped.push(actorRef.id)), {
+    tasks: 'all',
+    maxTasks: 3,
+    onLeftOut: (count) => leftOut.push(count),
+  })
+  await engine.create({ name: 'oldest' })
+  const [fails] = await engine.create([{ name: 'fails' }, { name: 'open' }])
+  const { fence } = (await engine.claim(fails!.id, { owner: 'ann' })) as { fence: number }
+  await engine.fail(fails!.id, 'it cannot be done', { owner: 'ann', fence })
+  await turns()
+  expect(stopped).toEqual([])
+  await engine.create({ name: 'newest' })
+  await vi.waitFor(() => expect(stopped).toEqual([fails!.id]))
+  expect(leftOut).toEqual([])
+  await engine.create({ name: 'too many' })
+  await vi.waitFor(() => expect(leftOut).toEqual([1]))
+})
+
 it('an observer of all tasks sees as many as it asks for', async () => {
   const engine = await openEngine()
   await engine.create(Array.from({ length: 5 }, () => ({ name: 'one of few' })))
