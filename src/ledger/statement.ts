@@ -286,9 +286,6 @@ export function among(dialect: Dialect, json: unknown, type: 'text' | 'bigint' =
   return dialect.kind === 'postgres' ? sql`= any(array${values})` : sql`in ${values}`
 }
 
-/** Words as a list of literals, for `in (…)`. */
-export const literals = (words: readonly string[]) => sql.join(words.map((word) => sql.lit(word)))
-
 /** A piece of SQL with its values. */
 export type RawSql = RawBuilder<unknown>
 

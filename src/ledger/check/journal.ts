@@ -1,10 +1,10 @@
 // Rules about the journal and the conversation of a task.
 import { counted } from '../../core/counted.ts'
 import { openCallStatuses } from '../../machines/call-machine.ts'
-import { literals, sql } from '../statement.ts'
+import { sql } from '../statement.ts'
 import { type Check, statementCheck } from './rule.ts'
 
-const isOpen = sql`call.status in (${literals(openCallStatuses)})`
+const isOpen = sql`call.status in (${sql.join(openCallStatuses.map((status) => sql.lit(status)))})`
 
 const runOfEntry = statementCheck(
   {

@@ -8,7 +8,7 @@ import type { TeamPlace } from '../../entities/team.ts'
 import { callStatusesBefore, openCallStatuses } from '../../machines/call-machine.ts'
 import { unreadableValue } from '../damaged-columns.ts'
 import type { CallOutcome, LiveTask, Tx } from '../ledger.ts'
-import { change, literals, pageOf, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, pageOf, row, rows, type StatementCompiler, sql } from '../statement.ts'
 import {
   defineTable,
   json,
@@ -83,6 +83,7 @@ export const calls = defineTable(
   standIns,
 )
 
+const literals = (statuses: readonly string[]) => sql.join(statuses.map((status) => sql.lit(status)))
 const open = sql<boolean>`status in (${literals(openCallStatuses)})`
 
 export function createCallTable(compiler: StatementCompiler): Tx['call'] {

@@ -12,7 +12,6 @@ import {
   appendEvents,
   change,
   type Holes,
-  literals,
   row,
   rows,
   type Statement,
@@ -23,6 +22,7 @@ import { calls } from './call.ts'
 import { dependencies } from './dependency.ts'
 import { withBelow } from './task-columns.ts'
 
+const literals = (statuses: readonly string[]) => sql.join(statuses.map((status) => sql.lit(status)))
 const cancelable = literals(statesAccepting('cancel'))
 const endable = literals(statesIn(runEdges, 'end'))
 const open = literals(openCallStatuses)

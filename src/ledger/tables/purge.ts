@@ -9,7 +9,6 @@ import {
   column,
   type Holes,
   listed,
-  literals,
   row,
   rows,
   type Statement,
@@ -19,7 +18,7 @@ import {
 } from '../statement.ts'
 import { ofTask } from '../table-mapping.ts'
 
-const settled = literals(settledStatuses)
+const settled = sql.join(settledStatuses.map((status) => sql.lit(status)))
 
 /** How many tasks of a family one statement examines. */
 const maxTasks = 200
