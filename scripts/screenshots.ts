@@ -1,6 +1,7 @@
 // Takes the screenshots of the page for the documentation, with example tasks: `node scripts/screenshots.ts [FOLDER]`.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { launchChromium, openPage, ServedLedger, temporaryFolder } from '../test/page/browser/world.ts'
 
 const images = process.argv[2] ?? join(import.meta.dirname, '../docs/images')
@@ -29,6 +30,22 @@ const reviewQuestion = `The draft is **finished**. Is it good enough to print?
 - Chapter 3 has no figures for *March*.
 - The title in \`cover.md\` is provisional.`
 
+/** A task that asks, sleeps, fails, and is retried by hand. */
+async function baked(): Promise<string> {
+  const id = await server.create({ name: 'Bake bread', executor: 'bakes' })
+  const reached = async (status: string) => {
+    while ((await server.statusOf(id)) !== status) await delay(50)
+  }
+  await reached('input_required')
+  await server.call('task:answer', { taskId: id, value: 'rye' })
+  await reached('failed')
+  await server.call('task:retry', { taskId: id })
+  await reached('completed')
+  return id
+}
+
+// The source of the server, and not what the last tests have made of it.
+process.env['ERRAND_TEST_SOURCES'] = '1'
 const folder = temporaryFolder()
 const server = new ServedLedger(join(folder.path, 'pictures.db'))
 const [browser] = await Promise.all([launchChromium(), server.start()])
@@ -60,6 +77,7 @@ try {
     ['overview-dark', { colorScheme: 'dark' }, '#/'],
     ['task', { colorScheme: 'light', viewport: { width: 1280, height: 1100 } }, `#/task/${root}`],
     ['question-dark', { colorScheme: 'dark', viewport: { width: 1280, height: 1000 } }, `#/task/${review}`],
+    ['machine', { colorScheme: 'light', viewport: { width: 1400, height: 800 } }, `#/task/${await baked()}`],
     ['create', { colorScheme: 'light' }, '#/new'],
     ['selection', { colorScheme: 'light' }, '#/'],
     ['phone', { colorScheme: 'light', viewport: { width: 390, height: 800 } }, '#/'],
@@ -72,7 +90,7 @@ try {
     })
     const { page } = await openPage(context, server.url, hash)
     await page
-      .getByText(/Quarterly report|Review the draft|Create a task/)
+      .getByText(/Quarterly report|Review the draft|Bake bread|Create a task/)
       .first()
       .waitFor()
     if (name === 'create') await page.getByLabel('Executor').selectOption('greet')
@@ -82,7 +100,8 @@ try {
       await page.keyboard.press('c')
     }
     await page.waitForTimeout(3_000)
-    await page.screenshot({ path: join(images, `${name}.png`) })
+    const shown = name === 'machine' ? page.getByRole('img', { name: 'State chart' }) : page
+    await shown.screenshot({ path: join(images, `${name}.png`) })
     await context.close()
   }
 } finally {

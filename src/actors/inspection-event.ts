@@ -58,7 +58,7 @@ export interface InspectOptions {
   tasks?: 'own' | 'all'
   /**
    * With `all`: how many tasks have an actor at once, from 1 to 100,000; default 1,000. At first the working ones and the newest; beyond
-   * that, the one without events for longest is dropped, and comes back with its next event.
+   * that, failed ones are dropped, then the one without events for longest, which comes back with its next event.
    */
   maxTasks?: number
   /** With `all`: called with the number of open tasks without an actor whenever it changes. */

@@ -4,17 +4,14 @@
 import { type Actor, type AnyActorLogic, type AnyActorRef, createActor } from 'xstate'
 import { guarded } from '../core/guarded.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import { isSettled, type TaskRecord, type TaskStatus } from '../entities/task.ts'
+import { isTerminal, type TaskStatus } from '../entities/task.ts'
 import { type SupervisorEvent, type supervisorActions, supervisorMachine } from '../machines/supervisor-machine.ts'
 import { eventBetween } from '../machines/task-edges.ts'
 import { type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
-import { snapshotsOf } from '../machines/task-snapshot.ts'
+import { readSnapshot, type StoredTask, snapshotsOf } from '../machines/task-snapshot.ts'
 import { liveLogic, type RunEnding, type RunLife, type RunMove, runLogic, stopActor } from './actor-logic.ts'
 import type { InspectionEvent } from './inspection-event.ts'
 import type { Report } from './report.ts'
-
-/** A task from which its actor is activated. */
-export type ShownTask = Pick<TaskRecord, 'id' | 'name' | 'status' | 'attempt' | 'run'>
 
 interface OwnRuns {
   instanceId: string
@@ -44,6 +41,8 @@ export class LiveActors {
   readonly #snapshotIn: ReturnType<typeof snapshotsOf>
   /** In the order of their last events. */
   readonly #tasks = new Map<string, LiveTask>()
+  /** Those that have failed, in the same order: a retry may follow, so they keep their actors while there is room. */
+  readonly #failed = new Set<string>()
   /** Runs whose tasks have left WORKING, until they are closed. */
   readonly #ending = new Map<string, AnyActorRef>()
   /** Actors that only observers of all tasks see. */
@@ -95,9 +94,9 @@ export class LiveActors {
     return this.#tasks.size + runs.length + this.#ending.size
   }
 
-  /** Number of tasks with an actor: open ones. */
-  get taskCount(): number {
-    return this.#tasks.size
+  /** Number of open tasks with an actor. */
+  get openCount(): number {
+    return this.#tasks.size - this.#failed.size
   }
 
   has(taskId: string): boolean {
@@ -112,19 +111,35 @@ export class LiveActors {
   // ── tasks ──
 
   /** Activates a task in the state before its run, and starts the run: `started` is the event that reports it. */
-  startTask({ id, name, attempt, run }: ShownTask, started: TaskEvent): void {
+  startTask(stored: StoredTask, started: TaskEvent): void {
+    const { id } = stored
     const from = started.data['from'] as TaskStatus
     const known = this.#tasks.get(id)
     const isThere = known !== undefined && stateOf(known.ref) === from
-    if (!isThere) this.activate({ id, name, attempt, run, status: from }, started.seq - 1, false)
+    if (!isThere) this.activate(from, this.#read(stored).context, started.seq - 1, false)
     const task = this.#tasks.get(id) as LiveTask
     if (task.isForeign) this.#adopt(task)
     this.#send(id, task, started)
   }
 
-  /** Gives a task an actor in its stored state, in place of the one that it has. `seq`: the latest event that this state contains. */
-  activate(shown: ShownTask, seq: number, isForeign: boolean): void {
-    const { id: taskId, status, name, attempt, run } = shown
+  /** Activates a task, on which this engine does not work, from its stored snapshot. `seq`: the latest event that it contains. */
+  activateStored(stored: StoredTask, seq: number): void {
+    const { value, context } = this.#read(stored)
+    this.activate(value, context, seq, true)
+  }
+
+  #read(stored: StoredTask): ReturnType<typeof readSnapshot> {
+    const read = readSnapshot(stored)
+    if (read.fault !== null) {
+      const message = `The snapshot of ${stored.id} does not match its row, which is used instead: ${read.fault}`
+      this.#report(new Error(message), { taskId: stored.id })
+    }
+    return read
+  }
+
+  /** Gives a task an actor in a state, in place of the one that it has. `seq`: the latest event that this state contains. */
+  activate(status: TaskStatus, context: TaskMachineContext, seq: number, isForeign: boolean): void {
+    const { taskId } = context
     const before = this.#tasks.get(taskId)
     const open = before?.run
     if (before !== undefined) {
@@ -132,7 +147,7 @@ export class LiveActors {
       before.run = undefined
       this.#passivate(taskId, before)
     }
-    const snapshot = this.#snapshotIn(status, { taskId, name, attempt, run })
+    const snapshot = this.#snapshotIn(status, context)
     this.#isActivatingForeign = isForeign
     const ref = this.#create(this.#taskLogic, this.supervisor, { id: taskId, systemId: taskId, snapshot })
     this.#isActivatingForeign = false
@@ -166,6 +181,7 @@ export class LiveActors {
   #send(taskId: string, task: LiveTask, { seq, type, data }: TaskEvent): void {
     task.seq = seq
     this.#tasks.delete(taskId)
+    this.#failed.delete(taskId)
     this.#tasks.set(taskId, task)
     const status = data['status'] as TaskStatus
     const from = stateOf(task.ref)
@@ -174,9 +190,8 @@ export class LiveActors {
       const edge = eventBetween(from, status)
       if (edge === undefined) {
         // Its events were not seen in order: the stored state counts.
-        const context = contextOf(task.ref)
-        this.activate({ ...context, ...shown, id: taskId, status }, seq, task.isForeign)
-        this.#rest(taskId, data)
+        this.activate(status, { ...contextOf(task.ref), ...shown }, seq, task.isForeign)
+        this.#rest(taskId, status)
         return
       }
       const run =
@@ -188,20 +203,21 @@ export class LiveActors {
     if (type === 'task.deleted') {
       task.run?.ref.send({ type: 'end' })
       this.#passivate(taskId, task)
-    } else this.#rest(taskId, data)
+    } else this.#rest(taskId, status)
   }
 
   /** A task that rests keeps its actor only for observers. */
-  #rest(taskId: string, { status, willRetry }: TaskEvent['data']): void {
+  #rest(taskId: string, status: TaskStatus): void {
     const task = this.#tasks.get(taskId)
     if (task === undefined || status === 'working') return
-    const hasEnded = isSettled(status as TaskStatus) && willRetry !== true
-    if (hasEnded || this.#maxResting === 0) this.#passivate(taskId, task)
+    if (isTerminal(status) || this.#maxResting === 0) this.#passivate(taskId, task)
+    else if (status === 'failed') this.#failed.add(taskId)
   }
 
   #passivate(taskId: string, task: LiveTask): void {
     if (this.#tasks.get(taskId) !== task) return
     this.#tasks.delete(taskId)
+    this.#failed.delete(taskId)
     if (task.run !== undefined) {
       // A run of this engine drains; that of another one is only shown, and may have been closed with its task.
       if (task.run.isOwn) this.#ending.set(taskId, task.run.ref)
@@ -271,12 +287,14 @@ export class LiveActors {
     }
   }
 
-  /** Passivates tasks beyond the maximum, those without events for longest first. */
+  /** Passivates tasks beyond the maximum, failed ones first, and those without events for longest. */
   dropOldest(): void {
-    for (const [taskId, task] of this.#tasks) {
-      if (this.#tasks.size <= this.#maxResting) break
-      if (stateOf(task.ref) === 'working' && !task.isForeign) continue
-      this.#passivate(taskId, task)
+    for (const ids of [this.#failed, this.#tasks.keys()]) {
+      for (const taskId of ids) {
+        if (this.#tasks.size <= this.#maxResting) return
+        const task = this.#tasks.get(taskId) as LiveTask
+        if (stateOf(task.ref) !== 'working' || task.isForeign) this.#passivate(taskId, task)
+      }
     }
   }
 

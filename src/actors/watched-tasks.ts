@@ -78,7 +78,7 @@ export class WatchedTasks {
   /** Its event says all that an actor shows: so the actor sees every state of the task. */
   #activateNew({ taskId, seq, data }: TaskEvent): void {
     const { name, status } = data as { name: string; status: TaskStatus }
-    this.#host.actors.activate({ id: taskId, name, status, attempt: 1, run: 0 }, seq, true)
+    this.#host.actors.activate(status, { taskId, name, attempt: 1, run: 0 }, seq, true)
     this.#host.actors.dropOldest()
   }
 
@@ -87,7 +87,7 @@ export class WatchedTasks {
     const { counted, tasks } = this.#host.status.store().get().context
     if (!counted || this.#stopped) return
     const open = openStatuses.reduce((sum, status) => sum + tasks[status], 0)
-    const count = Math.max(0, open - this.#host.actors.taskCount)
+    const count = Math.max(0, open - this.#host.actors.openCount)
     if (count === this.#leftOut) return
     this.#leftOut = count
     this.#onLeftOut(count)
@@ -157,7 +157,7 @@ export class WatchedTasks {
   #activate(row: TaskRecord, last: number): void {
     const { actors } = this.#host
     if (actors.has(row.id)) return
-    actors.activate(row, last, true)
+    actors.activateStored(row, last)
     if (row.runOpen) actors.showRun(row.id, row.run)
   }
 }

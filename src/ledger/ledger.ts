@@ -363,7 +363,9 @@ export type SavedCall = Pick<
   CallRecord,
   'kind' | 'status' | 'details' | 'result' | 'error' | 'startMessageId' | 'endMessageId' | 'dueAt' | 'updatedAt'
 >
-export type CallOutcome = Pick<CallRecord, 'id' | 'taskId' | 'kind' | 'status' | 'result' | 'error' | 'updatedAt'>
+export interface CallOutcome extends Pick<CallRecord, 'id' | 'taskId' | 'kind' | 'result' | 'error' | 'updatedAt'> {
+  status: 'completed' | 'failed'
+}
 export type NewMessage = Omit<MessageRecord, 'n'>
 export type NewEvent = Omit<TaskEvent, 'seq'>
 
@@ -406,7 +408,10 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   readonly call: Reads['call'] & {
     insert(call: NewCall): Op<void>
     save(call: SavedCall & { id: string }): Op<void>
-    /** Writes the outcome of a call in progress whose start was not announced, and nothing else; false if it is none. */
+    /**
+     * Writes the outcome of a call whose start was not announced, and nothing else; false if there is none that its state allows. It stands
+     * for the call's machine, of which only `record` does anything for such a call.
+     */
     end(call: CallOutcome): Op<boolean>
   }
   readonly message: Reads['message'] & {

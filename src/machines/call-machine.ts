@@ -41,6 +41,11 @@ export const callEdges = edgesOf(callMachine) as Readonly<Record<CallStatus, Rea
 export const decideCall = decider(callMachine)
 export type CallAction = keyof typeof actions
 
+/** The states from which an event of a call leads to this one, for the WHERE of an UPDATE. */
+export function callStatusesBefore(to: CallStatus): CallStatus[] {
+  return callStatuses.filter((from) => Object.values(callEdges[from]).includes(to))
+}
+
 /** The states of an entry that has no outcome yet. */
 export const openCallStatuses: readonly CallStatus[] = callStatuses.filter(
   (status) => Object.keys(callEdges[status]).length > 0,

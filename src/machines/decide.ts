@@ -136,3 +136,8 @@ export function edgesOf(machine: AnyStateMachine): Record<string, Record<string,
   for (const { from, event, to } of edgeList(machine)) (table[from] as Record<string, string>)[event] = to
   return table
 }
+
+/** The states that accept an event, for the WHERE of a statement that stands for the machine. */
+export function statesIn<S extends string>(edges: Readonly<Record<S, object>>, event: string): S[] {
+  return (Object.keys(edges) as S[]).filter((state) => event in edges[state])
+}

@@ -1,6 +1,7 @@
 // What follows from the table of a task: the states that accept an event, and the refusal of all others.
 import { ErrandError } from '../core/errors.ts'
-import { awaitsChildren, type TaskRecord, type TaskStatus, taskStatuses } from '../entities/task.ts'
+import { awaitsChildren, type TaskRecord, type TaskStatus } from '../entities/task.ts'
+import { statesIn } from './decide.ts'
 import type { TaskEventName } from './task-machine.ts'
 import { taskEdges } from './task-table.ts'
 
@@ -14,9 +15,9 @@ export function acceptedEvents(from: TaskStatus): TaskEventName[] {
   return Object.keys(taskEdges[from]) as TaskEventName[]
 }
 
-/** The states that accept an event, for the WHERE of an UPDATE. */
+/** The states that accept an event. */
 export function statesAccepting(event: TaskEventName): TaskStatus[] {
-  return taskStatuses.filter((status) => taskEdges[status][event] !== undefined)
+  return statesIn(taskEdges, event)
 }
 
 /** The event that leads from one state to another; undefined when there is none. */

@@ -12,6 +12,9 @@ const snapshotSchema = z.object({
 
 type SnapshotSource = Pick<TaskRecord, 'id' | 'name' | 'status' | 'attempt' | 'run'>
 
+/** What of a row the machine of its task is restored from. */
+export type StoredTask = SnapshotSource & Pick<TaskRecord, 'snapshot'>
+
 /** The text stored in the row's `snapshot`. */
 export function writeSnapshot(task: SnapshotSource): string {
   return `{"version":${taskMachineVersion},"value":"${task.status}","context":{"taskId":${JSON.stringify(task.id)},"name":${JSON.stringify(task.name)},"attempt":${task.attempt},"run":${task.run}}}`
@@ -33,7 +36,7 @@ export function snapshotsOf(
 }
 
 /** Why a stored snapshot is invalid and the row is used instead; null for a valid one. */
-export function snapshotFault(task: SnapshotSource & { snapshot: string }): string | null {
+export function snapshotFault(task: StoredTask): string | null {
   // A valid snapshot equals the text that would be written now, so it needs no parsing.
   if (task.snapshot === writeSnapshot(task)) return null
   let stored: unknown
@@ -46,4 +49,15 @@ export function snapshotFault(task: SnapshotSource & { snapshot: string }): stri
   if (!parsed.success) return 'it is of an unknown version or shape'
   if (parsed.data.value !== task.status) return `its state is ${parsed.data.value}, that of the row is ${task.status}`
   return 'its context is not that of the row'
+}
+
+/** State and context of a task's machine: those of the stored snapshot or, where that is at fault, of the row. */
+export function readSnapshot(task: StoredTask): {
+  value: TaskStatus
+  context: TaskMachineContext
+  fault: string | null
+} {
+  const fault = snapshotFault(task)
+  const text = fault === null ? task.snapshot : writeSnapshot(task)
+  return { ...(JSON.parse(text) as Pick<TaskSnapshot, 'value' | 'context'>), fault }
 }

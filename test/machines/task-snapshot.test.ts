@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { taskStatuses } from '../../src/entities/task.ts'
 import { taskMachine } from '../../src/machines/task-machine.ts'
-import { snapshotFault, snapshotsOf, writeSnapshot } from '../../src/machines/task-snapshot.ts'
+import { readSnapshot, snapshotFault, snapshotsOf, writeSnapshot } from '../../src/machines/task-snapshot.ts'
 import { taskOf } from './task-of.ts'
 
 describe('the snapshot', () => {
@@ -14,13 +14,9 @@ describe('the snapshot', () => {
       context: { taskId: 'task-a', name: task.name, attempt: 2, run: 3 },
     })
     expect(snapshotFault(task)).toBeNull()
-    const restored = snapshotsOf(taskMachine)(task.status, {
-      taskId: task.id,
-      name: task.name,
-      attempt: task.attempt,
-      run: task.run,
-    })
-    expect(restored.value).toBe(status)
+    const { value, context, fault } = readSnapshot(task)
+    const restored = snapshotsOf(taskMachine)(value, context)
+    expect([restored.value, fault]).toEqual([status, null])
     expect(restored.context).toEqual({ taskId: 'task-a', name: task.name, attempt: 2, run: 3 })
   })
 
@@ -32,7 +28,10 @@ describe('the snapshot', () => {
     [writeSnapshot(taskOf()).replace('submitted', 'dreaming'), 'it is of an unknown version or shape'],
     [writeSnapshot(taskOf({ status: 'paused' })), 'its state is paused, that of the row is submitted'],
     [writeSnapshot(taskOf({ run: 9 })), 'its context is not that of the row'],
-  ])('X-012 a snapshot that reads %j is at fault: %s', (snapshot, fault) => {
-    expect(snapshotFault({ ...taskOf(), snapshot })).toBe(fault)
+  ])('X-012 a snapshot that reads %j is at fault: %s, and the row is read in its place', (snapshot, fault) => {
+    const task = { ...taskOf(), snapshot }
+    expect(snapshotFault(task)).toBe(fault)
+    const context = { taskId: 'task-a', name: task.name, attempt: 1, run: 0 }
+    expect(readSnapshot(task)).toEqual({ version: 1, value: 'submitted', context, fault })
   })
 })

@@ -5,9 +5,9 @@ import { clipped } from '../../core/storable-text.ts'
 import type { CallRecord } from '../../entities/call.ts'
 import { audiences, type QuestionParams } from '../../entities/question.ts'
 import type { TeamPlace } from '../../entities/team.ts'
-import { openCallStatuses } from '../../machines/call-machine.ts'
+import { callStatusesBefore, openCallStatuses } from '../../machines/call-machine.ts'
 import { unreadableValue } from '../damaged-columns.ts'
-import type { LiveTask, Tx } from '../ledger.ts'
+import type { CallOutcome, LiveTask, Tx } from '../ledger.ts'
 import { change, pageOf, row, rows, type StatementCompiler, sql } from '../statement.ts'
 import {
   defineTable,
@@ -83,7 +83,8 @@ export const calls = defineTable(
   standIns,
 )
 
-const open = sql<boolean>`status in (${sql.join(openCallStatuses.map((status) => sql.lit(status)))})`
+const literals = (statuses: readonly string[]) => sql.join(statuses.map((status) => sql.lit(status)))
+const open = sql<boolean>`status in (${literals(openCallStatuses)})`
 
 export function createCallTable(compiler: StatementCompiler): Tx['call'] {
   const { prepareText } = compiler
@@ -138,7 +139,7 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
     insert: inserts(['id'], 'tasks'),
     save: saves(outcomeFields, ['id']),
     *end(call) {
-      return (yield* change(updateEnded, call)) > 0
+      return (yield* change(updateEnded[call.status], call)) > 0
     },
   }
 }
@@ -150,22 +151,23 @@ interface StoredTask {
 
 /**
  * Each call checks twice that its run is live, and its events name the task: this reads two columns, and not the row of the task with its
- * fifty. Its outcome is written without reading the call.
+ * fifty. Its outcome is written without reading the call, if its state is one from which its machine leads to that outcome.
  */
 function liveStatements({ prepareText }: StatementCompiler) {
   const selectLiveTask = prepareText(
     (hole) => sql`select name as "taskName", policy from task
       where id = ${hole('id', ofTask)} and run = ${hole('run')} and status = 'working'`,
   )
-  const updateEnded = prepareText(
-    { changes: 'call' },
-    (hole) => sql`update call
+  const ending = (status: CallOutcome['status']) =>
+    prepareText(
+      { changes: 'call' },
+      (hole) => sql`update call
       set status = ${hole('status')}, result = ${hole('result', json)}, result_lost = ${hole('resultLost')}, error = ${hole('error', jsonOrNull)},
         updated_at = ${hole('updatedAt')}
-      where id = ${hole('id')} and task_id = ${hole('taskId', ofTask)} and kind = 'call' and status = 'in_progress'
-        and start_message_id is null`,
-  )
-  return { selectLiveTask, updateEnded }
+      where id = ${hole('id')} and task_id = ${hole('taskId', ofTask)} and kind = 'call'
+        and status in (${literals(callStatusesBefore(status))}) and start_message_id is null`,
+    )
+  return { selectLiveTask, updateEnded: { completed: ending('completed'), failed: ending('failed') } }
 }
 
 function liveTaskOf(id: string, run: number, { taskName: name, policy }: StoredTask): LiveTask {

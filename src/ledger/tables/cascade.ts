@@ -3,6 +3,9 @@
 // begin with all tasks, or all open ones, and a cancel of one leaf would read the whole ledger.
 import type { CallRecord } from '../../entities/call.ts'
 import { isTerminal, taskStatuses } from '../../entities/task.ts'
+import { openCallStatuses } from '../../machines/call-machine.ts'
+import { statesIn } from '../../machines/decide.ts'
+import { runEdges } from '../../machines/run-machine.ts'
 import { statesAccepting } from '../../machines/task-edges.ts'
 import type { Cascade, Tx } from '../ledger.ts'
 import {
@@ -17,11 +20,13 @@ import {
 } from '../statement.ts'
 import { calls } from './call.ts'
 import { dependencies } from './dependency.ts'
-import { liveRuns } from './run.ts'
 import { withBelow } from './task-columns.ts'
 
-const cancelable = sql.join(statesAccepting('cancel').map((status) => sql.lit(status)))
-const terminal = sql.join(taskStatuses.filter(isTerminal).map((status) => sql.lit(status)))
+const literals = (statuses: readonly string[]) => sql.join(statuses.map((status) => sql.lit(status)))
+const cancelable = literals(statesAccepting('cancel'))
+const endable = literals(statesIn(runEdges, 'end'))
+const open = literals(openCallStatuses)
+const terminal = literals(taskStatuses.filter(isTerminal))
 
 const listed = (hole: Holes) =>
   sql`select task_id from event where seq between ${hole('first')} and ${hole('last')} and type = ${hole('type')}`
@@ -77,20 +82,20 @@ function cascadeStatements(compiler: StatementCompiler) {
       { changes: 'task' },
       (hole) => sql`update task set
           status = 'canceled', status_reason = ${hole('reason')}, ready = 0, claimable = 0, not_before = null,
-          lease_until = null, completed_at = ${hole('at')}, updated_at = ${hole('at')}, version = version + 1,
+          lease_until = null, stuck_by = null, completed_at = ${hole('at')}, updated_at = ${hole('at')}, version = version + 1,
           snapshot = replace(snapshot, '"value":"' || status || '"', '"value":"canceled"')
         where id in (${listed(hole)})`,
     ),
     endRuns: prepareText(
       { changes: 'run' },
       (hole) => sql`update run set status = 'ending', outcome = 'canceled', ended_at = ${hole('at')}
-        where status in (${liveRuns}) and task_id in (${listed(hole)})`,
+        where status in (${endable}) and task_id in (${listed(hole)})`,
     ),
     selectOpenEntries: prepareText(
       (
         hole,
       ) => sql`select ${calls.columns()}, task.run_open from (${listed(hole)}) as canceled cross join call cross join task
-        where call.task_id = canceled.task_id and call.status in ('pending', 'in_progress') and task.id = call.task_id
+        where call.task_id = canceled.task_id and call.status in (${open}) and task.id = call.task_id
         order by call.seq`,
     ),
     // Failed tasks too: a retry must not find them blocked by a deleted task.

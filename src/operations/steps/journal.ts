@@ -2,9 +2,10 @@
 // transaction that the run is still the run of the task: this is the fence.
 
 import { ErrandError, type StoredError } from '../../core/errors.ts'
-import type { CallRecord, CallStatus } from '../../entities/call.ts'
+import type { CallRecord } from '../../entities/call.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import {
+  type CallOutcome,
   type LiveTask,
   type NewCall,
   type NewMessage,
@@ -14,6 +15,7 @@ import {
   step,
   type Tx,
 } from '../../ledger/ledger.ts'
+import { openCallStatuses } from '../../machines/call-machine.ts'
 import { divergenceMessage } from '../../machines/divergence.ts'
 import type { ModelFailure, PromptCut } from '../agent-run.ts'
 import { callEvent, outcomeEvent, sendToCall } from './journal-closing.ts'
@@ -148,7 +150,7 @@ interface FinishRequest {
 }
 
 function* decideFinish(tx: Tx, { ref, callId, name, outcome, ctx, announced }: FinishRequest): Op<void> {
-  const status: CallStatus = outcome.ok ? 'completed' : 'failed'
+  const status: CallOutcome['status'] = outcome.ok ? 'completed' : 'failed'
   const came = outcome.ok
     ? { result: outcome.result, resultLost: outcome.resultLost, error: null }
     : { result: null, resultLost: null, error: outcome.error }
@@ -184,8 +186,7 @@ function requireOpenRun(task: TaskRecord | undefined, ref: RunRef): TaskRecord {
 
 function* loadOpenEntry(tx: Reads, ref: RunRef, callId: string): Op<CallRecord> {
   const call = yield* tx.call.get(callId)
-  if (!call || (call.status !== 'in_progress' && call.status !== 'pending'))
-    throw runEnded(ref, `its call ${callId} was closed`)
+  if (!call || !openCallStatuses.includes(call.status)) throw runEnded(ref, `its call ${callId} was closed`)
   return call
 }
 

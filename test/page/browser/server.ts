@@ -68,6 +68,16 @@ const fails = defineExecutor({
   },
 })
 
+/** Asks, sleeps, and fails in the first attempt: the task that docs/inspect.md follows. */
+const bakes = defineExecutor({
+  async run(task, run) {
+    const bread = await run.ask('Which bread?', { type: 'string' })
+    await run.sleep(100)
+    if (task.attempt === 1) throw new Error('The oven is cold.')
+    return `${String(bread)} bread`
+  },
+})
+
 /** Says its input and returns it, as a model would its Markdown. */
 const writes = defineExecutor({
   async run(task, run) {
@@ -86,7 +96,7 @@ const failsOnce = defineExecutor({
 
 const engine = await createEngine({
   ledger,
-  executors: { count, asks, confirms, named, inquires, greet, rests, fails, failsOnce, writes },
+  executors: { count, asks, confirms, named, inquires, greet, rests, fails, failsOnce, bakes, writes },
   model: createScriptedModel(() => ({ reasoning: 'It looks fine.', text: 'I looked at it, and it is done.' })),
   maxConcurrent: 8,
 })

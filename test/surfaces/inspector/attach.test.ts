@@ -1,13 +1,15 @@
 // `engine.inspect`: observers are attached and detached at run time, receive the live actors and their events, and cost nothing while there
 // is none.
 import { createInspector } from '@statelyai/inspect'
-import { expect, it, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import type { InspectionEvent } from '../../../src/actors/inspection-event.ts'
 import { LiveActors } from '../../../src/actors/live-actors.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { ExecutorTask, Run } from '../../../src/entities/executor.ts'
-import type { TaskRecord } from '../../../src/entities/task.ts'
+import { writeSnapshot } from '../../../src/machines/task-snapshot.ts'
+import { openLedger } from '../../../src/testing/index.ts'
 import { ledgerFile, openEngine, puppet, reached, refusalOf, turns } from '../../engine/world.ts'
+import { taskRow } from '../../ledger/factories.ts'
 
 const actorsIn = (events: readonly InspectionEvent[]): string[] =>
   events.filter(({ type }) => type === '@xstate.actor').map(({ actorRef }) => actorRef.id)
@@ -18,7 +20,8 @@ const started = {
   taskId: 'task-a',
   data: { from: 'submitted', status: 'working', run: 1 },
 } as unknown as TaskEvent
-const record = { id: 'task-a', name: 'a', status: 'working', attempt: 1, run: 1 } as TaskRecord
+const row = { id: 'task-a', name: 'a', status: 'working', attempt: 1, run: 1 } as const
+const record = { ...row, snapshot: writeSnapshot(row) }
 
 it('X-002 X-004 an observer that is attached at run time receives every live actor with its state, then all further events', async () => {
   const hands = puppet()
@@ -113,6 +116,43 @@ it('without an inspector no observer is registered with XState, and none remains
   expect(received).toBe(3)
   actors.stop()
   expect(events).toHaveLength(received)
+})
+
+it('X-012 an observer sees a task whose snapshot is damaged or of another state in the state of its row, which is reported', async () => {
+  const ledger = await openLedger(':memory:')
+  onTestFinished(() => ledger.close())
+  const snapshots = {
+    sound: writeSnapshot({ id: 'sound', name: 'a', status: 'paused', attempt: 2, run: 3 }),
+    damaged: '{"version":1',
+    other: writeSnapshot({ id: 'other', name: 'a', status: 'waiting', attempt: 2, run: 3 }),
+  }
+  await ledger.step({
+    name: 'plant',
+    *decide(tx) {
+      for (const [id, snapshot] of Object.entries(snapshots)) {
+        yield* tx.task.insert(taskRow({ id, name: 'a', status: 'paused', attempt: 2, run: 3, snapshot }))
+      }
+    },
+  })
+  const reported: string[] = []
+  const onError = (error: unknown) => reported.push((error as Error).message)
+  const engine = await openEngine({ ledger, work: false, onError })
+  const seen: unknown[] = []
+  engine.inspect(
+    ({ type, snapshot }) => {
+      if (type === '@xstate.snapshot') seen.push(snapshot)
+    },
+    { tasks: 'all' },
+  )
+  await vi.waitFor(() => expect(seen).toHaveLength(3))
+  const context = { name: 'a', attempt: 2, run: 3 }
+  expect(seen).toMatchObject(
+    Object.keys(snapshots).map((taskId) => ({ value: 'paused', context: { taskId, ...context } })),
+  )
+  expect(reported).toEqual([
+    'The snapshot of damaged does not match its row, which is used instead: it is not JSON',
+    'The snapshot of other does not match its row, which is used instead: its state is waiting, that of the row is paused',
+  ])
 })
 
 it('an observer of all tasks sees them from submitted to the end, including those of another engine, with an engine that runs none', async () => {
@@ -234,6 +274,28 @@ it('an observer of all tasks sees the newest thousand, and how many are left out
   expect(created.has(first!.id)).toBe(true)
   expect([...stopped]).toEqual([tasks[11]!.id])
   expect(leftOut.at(-1)).toBe(10)
+})
+
+it('an observer of all tasks keeps a failed one, which counts as none of the open tasks and is the first to be dropped', async () => {
+  const engine = await openEngine()
+  const leftOut: number[] = []
+  const stopped: string[] = []
+  engine.inspect(({ snapshot, actorRef }) => void (snapshot?.status === 'stopped' && stopped.push(actorRef.id)), {
+    tasks: 'all',
+    maxTasks: 3,
+    onLeftOut: (count) => leftOut.push(count),
+  })
+  await engine.create({ name: 'oldest' })
+  const [fails] = await engine.create([{ name: 'fails' }, { name: 'open' }])
+  const { fence } = (await engine.claim(fails!.id, { owner: 'ann' })) as { fence: number }
+  await engine.fail(fails!.id, 'it cannot be done', { owner: 'ann', fence })
+  await turns()
+  expect(stopped).toEqual([])
+  await engine.create({ name: 'newest' })
+  await vi.waitFor(() => expect(stopped).toEqual([fails!.id]))
+  expect(leftOut).toEqual([])
+  await engine.create({ name: 'too many' })
+  await vi.waitFor(() => expect(leftOut).toEqual([1]))
 })
 
 it('an observer of all tasks sees as many as it asks for', async () => {

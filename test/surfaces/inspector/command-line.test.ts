@@ -1,7 +1,8 @@
 // `errand inspect` and `errand graph --machine` on the command line.
 import { expect, it } from 'vitest'
-import { createMachine } from 'xstate'
+import { createActor, createMachine } from 'xstate'
 import { machines } from '../../../src/engine/machine-charts.ts'
+import { taskActions, taskMachine } from '../../../src/machines/task-machine.ts'
 import { Workplace } from '../cli/workplace.ts'
 import { isActor, receive } from './receiver.ts'
 
@@ -70,6 +71,26 @@ it.each(Object.values(machines))(
     expect(createMachine(JSON.parse(json)).id).toBe(machine.id)
   },
 )
+
+it('X-003 the JSON of errand graph --machine task is a machine for XState, which acts with the implementations that are provided', async () => {
+  await using place = new Workplace()
+  const { out } = await place.errand('graph', '--machine', 'task', '--format', 'json')
+  const { guards, actions } = taskMachine.implementations
+  const done: string[] = []
+  const recording = Object.keys(taskActions).map((name) => [name, () => void done.push(name)] as const)
+  const machine = createMachine(JSON.parse(out)).provide({
+    guards: guards as never,
+    actions: { ...actions, ...Object.fromEntries(recording) } as never,
+  })
+  const actor = createActor(machine).start()
+  actor.send({ type: 'start', run: { number: 1, dueAt: null } })
+  expect(actor.getSnapshot().value).toBe('working')
+  expect(done.splice(0)).toEqual(['startRun', 'record', 'startGroupsAbove', 'judge'])
+  actor.send({ type: 'fail', retry: {} })
+  expect(actor.getSnapshot().value).toBe('submitted')
+  const failing = ['endRun', 'closeEntries', 'clearTimer', 'clearStuck', 'record']
+  expect(done).toEqual([...failing, 'reopenWaits', 'record', 'reopenFamily', 'judge'])
+})
 
 it('errand graph --machine prints either format alone, or all as one JSON value', async () => {
   await using place = new Workplace()

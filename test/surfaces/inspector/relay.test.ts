@@ -128,6 +128,34 @@ it('X-001 X-002 a receiver of all tasks sees exactly one actor for each task of 
   expect(seen(endless.id).states).toEqual(['submitted', 'working', 'canceled'])
 })
 
+it('X-001 a receiver of all tasks sees one actor for a task that fails for good and is retried by hand, in each of its states', async () => {
+  let fails = true
+  const engine = await openEngine({
+    executors: {
+      work: () => {
+        if (fails) throw new Error('broken')
+      },
+    },
+  })
+  const receiver = receive((await relay(engine, { tasks: 'all' })).url)
+  await receiver.until(isActor('supervisor'))
+  const group = await engine.create({ name: 'group', tasks: { work: { executor: 'work', name: 'work' } } })
+  const [task] = await engine.children(group)
+  await reached(engine, group, 'failed')
+  fails = false
+  await engine.retry(group)
+  await reached(engine, group, 'completed')
+  await receiver.until(
+    ({ snapshot }) => snapshot?.value === 'completed' && (snapshot.context as { taskId: string }).taskId === group.id,
+  )
+  for (const { id } of [group, task!]) {
+    const actors = receiver.messages.filter((message) => message.type === '@xstate.actor' && message.name === id)
+    expect(actors).toHaveLength(1)
+    const states = ['submitted', 'working', 'failed', 'submitted', 'working', 'completed']
+    expect(statesOf(receiver, actors[0] as never)).toEqual(states)
+  }
+})
+
 it('a receiver that connects later gets the actors in their current states, and the last messages', async () => {
   const engine = await openEngine()
   const { url } = await relay(engine, { tasks: 'all', historySize: 3 })
