@@ -121,6 +121,11 @@ export class RunSlot implements RunLife {
     return { taskId: task.id, name: task.name, executor: task.executor as string, run: ref.run, since }
   }
 
+  /** Whether its functions wait only for time, for a person, or for other tasks. */
+  get isAtRest(): boolean {
+    return this.#parts.core.isAtRest
+  }
+
   get callsWithProcesses(): CallRecord[] {
     return this.#parts.calls.withProcesses
   }

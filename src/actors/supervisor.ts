@@ -110,6 +110,11 @@ export class Supervisor {
     return this.#runs.taskIds
   }
 
+  /** Whether no open run of this engine goes on by itself. */
+  get isAtRest(): boolean {
+    return this.#runs.areAtRest
+  }
+
   /** Stops admission, then ends the runs. Returns tasks with live commands; their runs stay open. */
   async drain(): Promise<ReadonlySet<string>> {
     if (!this.isWorking) return new Set()
@@ -154,7 +159,6 @@ export class Supervisor {
     else this.#wakeByOther(event)
   }
 
-  /** Something may have become due or ready. */
   /** Resolves when what is ready now and finds a slot has been started. */
   async looked(): Promise<void> {
     this.#isDue = true
@@ -162,6 +166,7 @@ export class Supervisor {
     await this.#admission.settled()
   }
 
+  /** Something may have become due or ready. */
   wake(): void {
     this.#isDue = true
     this.#lookAfterTurn()

@@ -392,7 +392,10 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
    * ready, when the engine is idle.
    */
   schedule(): Promise<Task[]>
-  /** Resolves when no task that this engine may run is ready, running or on a timer. */
+  /**
+   * Resolves when no task that this engine may run is ready, running or on a timer. With a `SimulatedClock`: when nothing goes on in the
+   * engines on this clock until the clock is moved or something comes from outside.
+   */
   idle(): Promise<void>
   /** Starts running tasks in a producer (`work: false`). No effect on an engine that already does. @throws ErrandError INVALID_INPUT */
   work(options?: WorkOptions): Promise<void>

@@ -390,6 +390,12 @@ export class TaskEngine extends DerivedMethods {
 
   async idle(): Promise<void> {
     const executors = [...this.#host.drafter.context.executors.keys()]
+    const { rest } = this.#life.clock
+    this.#life.requireOpen()
+    if (rest !== undefined) {
+      await rest()
+      return this.#life.requireOpen()
+    }
     for (;;) {
       this.#life.requireOpen()
       const moved = this.#life.feed.moved()
