@@ -158,7 +158,7 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
    * It must be pure, fast and idempotent, and must not modify its argument: it receives a value again whenever that is written again.
    * When it throws or returns undefined, the write fails with REDACT_FAILED and nothing is stored; an error that it cannot redact is
    * replaced by one with that code. With a hook the tokens of a model are not streamed: a message is published when it is complete.
-   * See docs/secrets.md. Default: none.
+   * See docs/guides/secrets.md. Default: none.
    */
   redact?: RedactFunction
   clock?: Clock
