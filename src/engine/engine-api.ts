@@ -108,7 +108,7 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
   maxConcurrent?: number
   /** The same for single executors, by name. */
   limits?: { [K in keyof E]?: number }
-  /** False: tasks wait for `start` or `schedule`. Default true. */
+  /** False: tasks wait for `start` or `startHeld`. Default true. */
   autoStart?: boolean
   /**
    * A parent whose own work is done is completed by its children: when all are completed (`true`), or when all have settled, with
@@ -391,7 +391,7 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
    * Starts the tasks that are held only by `autoStart: false`, some hundred in a transaction; resolves with them, and with those that were
    * ready, when the engine is idle.
    */
-  schedule(): Promise<Task[]>
+  startHeld(): Promise<Task[]>
   /**
    * Resolves when no task that this engine may run is ready, running or on a timer. With a `SimulatedClock`: when nothing goes on in the
    * engines on this clock until the clock is moved or something comes from outside.

@@ -380,8 +380,8 @@ export class TaskEngine extends DerivedMethods {
     return this.#life.inspection.attach(parse(inspectionObserverSchema, observer, 'the observer of inspect'), parsed)
   }
 
-  async schedule(): Promise<Task[]> {
-    refuseModels(this.#caller, 'schedule')
+  async startHeld(): Promise<Task[]> {
+    refuseModels(this.#caller, 'startHeld')
     this.#life.requireOpen()
     const ids = await startHeldTasks(this.#host, [...this.#host.drafter.context.executors.keys()])
     await this.idle()

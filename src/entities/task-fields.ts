@@ -234,7 +234,7 @@ export const taskFields = {
     by: ['create', 'add'],
     stored: textOrNull,
   }),
-  /** False: it waits for `start` or `schedule`. Default: its group's, else the engine's (`true`). */
+  /** False: it waits for `start` or `startHeld`. Default: its group's, else the engine's (`true`). */
   autoStart: field(() => z.boolean(), {
     meaning: 'Whether the task starts by itself.',
     by: ['create', 'plans'],

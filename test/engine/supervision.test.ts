@@ -111,7 +111,7 @@ describe('a wave of runs', () => {
     const engine = await openEngine({ ledger, maxConcurrent: 10, executors: { trivial: () => null } })
     await engine.create(Array.from({ length: 200 }, () => ({ executor: 'trivial', autoStart: false })))
     commits = 0
-    await engine.schedule()
+    await engine.startHeld()
     stop()
     // One to start them, one that admits the first wave, and one for each of the twenty.
     expect(commits).toBeLessThanOrEqual(24)

@@ -34,7 +34,7 @@ const ways = {
     event: 'task.waiting',
     end: async (engine: Engine, id: string) => {
       const [child] = await engine.children(id)
-      await engine.schedule()
+      await engine.startHeld()
       return engine.result((child as { id: string }).id)
     },
     result: 'other',
