@@ -1,5 +1,5 @@
 // The suite: `npm run bench` runs all rows, `npm run bench -- ROW…` some. Ratios of one run are comparable between machines, absolute
-// figures are not. docs/benchmarks.md describes the method.
+// figures are not. docs/understand/benchmarks.md describes the method.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -24,7 +24,7 @@ const help = `npm run bench -- [options] [ROW…]
   --rounds N       the number of rounds; default: that of each row
   --patience S     how long to wait for a calm machine before each round; default 600, 0 does not wait
   --out FOLDER     the folder for the results as JSON; default bench/results
-  --document       runs nothing; writes the last results of the main rows into docs/benchmarks.md and docs/benchmarks.svg
+  --document       runs nothing; writes the last results of the main rows into docs/understand/benchmarks.md and docs/understand/benchmarks.svg
   --list           lists the rows
 
 Environment variables change the sizes: BENCH_TASKS=500 replaces the size "tasks" of every row that has it.`
@@ -85,7 +85,7 @@ async function run(): Promise<void> {
 }
 
 function document(): void {
-  const docs = join(import.meta.dirname, '../docs')
+  const docs = join(import.meta.dirname, '../docs/understand')
   const shown = mainRows.flatMap((row) => {
     const file = join(values.out, `${row.name}.json`)
     return existsSync(file) ? [{ row, result: JSON.parse(readFileSync(file, 'utf8')) as RowResult }] : []

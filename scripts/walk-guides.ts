@@ -1,4 +1,4 @@
-// Walks README.md and docs/getting-started.md as a new user does: each in an empty folder, with the package as npm packs it. A block
+// Walks README.md and docs/start/getting-started.md as a new user does: each in an empty folder, with the package as npm packs it. A block
 // with the name of a file is saved, a block `sh` is run as it stands, and the block `text` below it is its output. A block `sh clone` is
 // for a clone of the repository; one `sh running` runs until it has printed the block below it. The Node is that of this process.
 import { execFileSync, spawn } from 'node:child_process'
@@ -10,7 +10,7 @@ import { blocksIn, type GuideBlock, outputPattern } from './guide-blocks.ts'
 
 const root = join(import.meta.dirname, '..')
 
-export const guides = ['README.md', 'docs/getting-started.md'] as const
+export const guides = ['README.md', 'docs/start/getting-started.md'] as const
 
 export interface WalkOptions {
   /** The Node that runs everything. Default: that of this process. */

@@ -1,5 +1,5 @@
 // The tables and lists of the documents are complete, and their links lead somewhere.
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -51,23 +51,23 @@ describe('The quick starts of the README', () => {
   })
 })
 
-it('docs/memory.md names every setting of memory', () => {
+it('docs/guides/memory.md names every setting of memory', () => {
   const names = Object.keys(memoryOptionsSchema().shape)
   expect(names.length).toBeGreaterThan(5)
-  expect(names.filter((name) => !textOf('docs/memory.md').includes(`\`${name}\``))).toEqual([])
+  expect(names.filter((name) => !textOf('docs/guides/memory.md').includes(`\`${name}\``))).toEqual([])
 })
 
 it.each([
-  ['docs/http.md', { ...httpOptionsSchema.shape, ...serveOptionsSchema.shape }],
-  ['docs/inspect.md', inspectorOptionsSchema.shape],
+  ['docs/guides/http.md', { ...httpOptionsSchema.shape, ...serveOptionsSchema.shape }],
+  ['docs/guides/inspect.md', inspectorOptionsSchema.shape],
 ])('%s names every option of its subject', (path, shape) => {
   const names = Object.keys(shape)
   expect(names.length).toBeGreaterThan(5)
   expect(names.filter((name) => !textOf(path).includes(`\`${name}\``))).toEqual([])
 })
 
-it('X-032 docs/http.md lists each code with its HTTP status', () => {
-  const page = textOf('docs/http.md')
+it('X-032 docs/guides/http.md lists each code with its HTTP status', () => {
+  const page = textOf('docs/guides/http.md')
   const rows = page
     .slice(page.indexOf('## Refusals'), page.indexOf('## Options'))
     .matchAll(/^\| ([\d, ]+) \| (.*) \|$/gm)
@@ -91,10 +91,10 @@ it('X-032 docs/http.md lists each code with its HTTP status', () => {
 describe('The reference', () => {
   const missing = (names: Iterable<string>, text: string) =>
     Array.from(names).filter((name) => !new RegExp(`\\b${name}\\b`).test(text))
-  const library = textOf('docs/library.md')
-  const plans = textOf('docs/plans.md')
+  const library = textOf('docs/reference/library.md')
+  const plans = textOf('docs/guides/plans.md')
 
-  it('docs/library.md names every option and every method of the engine', async () => {
+  it('docs/reference/library.md names every option and every method of the engine', async () => {
     await using engine = await createEngine({ work: false })
     const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(engine)).filter(
       (name) => name !== 'constructor' && name !== 'open',
@@ -104,13 +104,13 @@ describe('The reference', () => {
     expect(missing(['nothing of this name'], library)).toEqual(['nothing of this name'])
   })
 
-  it('docs/plans.md names every key of a plan and every verb', () => {
+  it('docs/guides/plans.md names every key of a plan and every verb', () => {
     const keys = [...planKeys.task, ...planKeys.plan, ...planKeys.ask, ...planKeys.retry]
-    expect(missing(keys, plans + textOf('docs/task-fields.md'))).toEqual([])
+    expect(missing(keys, plans + textOf('docs/reference/task-fields.md'))).toEqual([])
     expect(missing(Object.keys(verbs), plans)).toEqual([])
   })
 
-  it('docs/library.md names every ability of the bus with its module', async () => {
+  it('docs/reference/library.md names every ability of the bus with its module', async () => {
     await using engine = await createEngine({
       work: false,
       abilities: fileAbilities(tmpdir()),
@@ -137,7 +137,9 @@ describe('Links', () => {
   const anchorsOf = (page: string) =>
     Array.from(textOf(page).matchAll(/^#+ (.+)$/gm), ([, text = '']) => anchorOf(text))
 
-  it.each([...pages, 'llms.txt', 'ARCHITECTURE.md', 'SECURITY.md'])(
+  const decisions = readdirSync(join(root, 'docs/decisions')).map((name) => `docs/decisions/${name}`)
+
+  it.each([...pages, ...decisions, 'llms.txt', 'ARCHITECTURE.md', 'SECURITY.md', 'CHANGELOG.md'])(
     'every link of %s leads to a file, and to a heading of it',
     (page) => {
       const links = Array.from(textOf(page).matchAll(/\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)/g))

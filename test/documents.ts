@@ -19,10 +19,12 @@ export const root = join(import.meta.dirname, '..')
 
 export const textOf = (path: string) => readFileSync(join(root, path), 'utf8')
 
-/** README.md, and all of docs/ but the decisions. */
+/** README.md, and the pages of docs/ for users. */
 export const pages = [
   'README.md',
-  ...readdirSync(join(root, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
+  ...['start', 'guides', 'reference', 'understand'].flatMap((folder) =>
+    readdirSync(join(root, 'docs', folder)).flatMap((name) => (name.endsWith('.md') ? [`docs/${folder}/${name}`] : [])),
+  ),
 ]
 
 export interface PageBlock extends GuideBlock {

@@ -270,8 +270,8 @@ const proofs: Record<keyof typeof rules, Proof> = {
       { 'src/bus/bus.ts': 'slot.letGo()' },
       { 'src/operations/steps/pause.ts': 'interface Moment { at: number }' },
       { 'src/operations/steps/claim.ts': 'function claim(token: Quote) {}' },
-      { 'docs/board.md': 'The task is in progress, and nobody has claimed it.' },
-      { 'docs/http.md': 'The key is kept for ever.' },
+      { 'docs/guides/board.md': 'The task is in progress, and nobody has claimed it.' },
+      { 'docs/guides/http.md': 'The key is kept for ever.' },
       { 'test/bus/bus.test.ts': "it('a caller is told the reason', () => {})" },
       { 'test/engine/world.ts': 'const toldOf = (id: string) => read(id)' },
       { 'test/engine/laws.ts': 'await laws.checkTold()' },
@@ -282,7 +282,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/surfaces/terminal/shell-quote.ts':
         'export const shellQuote = (word: string) => word // \'Seat 5\', at the moment, a "Quote"',
       'src/operations/steps/notify-parent.ts': 'const id = `${child}-told-${attempt}`',
-      'docs/board.md': 'The task is in progress and unclaimed; the intelligent caller shears outdoors.',
+      'docs/guides/board.md': 'The task is in progress and unclaimed; the intelligent caller shears outdoors.',
     },
   },
   'no file name ends in words': {

@@ -1,4 +1,4 @@
-// The results as Markdown between two marks of docs/benchmarks.md: a table for each row, the peers that were better, and the goals that
+// The results as Markdown between two marks of docs/understand/benchmarks.md: a table for each row, the peers that were better, and the goals that
 // were missed.
 
 import { durabilityText, figureText, goalText, ratioText } from './print.ts'

@@ -211,8 +211,8 @@ export class Admission {
   }
 }
 
-function isReady({ blockedBy, held, notBefore }: TaskDraft): boolean {
-  return blockedBy.length === 0 && !held && notBefore === null
+function isReady({ blockedBy, held, notBefore, delayMs }: TaskDraft): boolean {
+  return blockedBy.length === 0 && !held && notBefore === null && delayMs === 0
 }
 
 function* leftToLater(): Op<Admitted> {

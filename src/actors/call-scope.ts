@@ -34,6 +34,15 @@ export function scopeWithin(run: object): CallScope | null {
   return scope?.run === run ? scope : null
 }
 
+/** Of these calls, and those that they are made in, the ones whose functions have not settled. */
+export function executing(innermost: Iterable<CallScope | null>): Set<CallScope> {
+  const found = new Set<CallScope>()
+  for (const inner of innermost) {
+    for (let scope = inner; scope !== null; scope = scope.parent) if (scope.executing) found.add(scope)
+  }
+  return found
+}
+
 /** Executes the function of a call, so that what it requests counts as made inside of it. */
 export async function executeWithin<R>(scope: CallScope, work: () => Promise<R>): Promise<R> {
   try {

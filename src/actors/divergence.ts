@@ -15,7 +15,7 @@ import {
 } from '../machines/divergence.ts'
 import type { RunJournal } from '../machines/run-journal.ts'
 import type { RunRef } from '../operations/steps/journal.ts'
-import type { CallScope, EntryDescription } from './call-scope.ts'
+import { type CallScope, type EntryDescription, executing } from './call-scope.ts'
 
 /** What the guard reads of its run. */
 interface GuardedRun {
@@ -72,6 +72,11 @@ export class DivergenceGuard {
           await this.#hold(entry)
       }
     }
+  }
+
+  /** The calls from which held calls were made; null for the executor itself. */
+  get heldIn(): Array<CallScope | null> {
+    return Array.from(this.#held, ({ entry }) => entry.scope)
   }
 
   /** The run requests something. */
@@ -138,10 +143,7 @@ export class DivergenceGuard {
 
   /** Whether the run does work that may lead to more requests; a call that waits for a held one does not count. */
   get #isBusy(): boolean {
-    const waiting = new Set<CallScope>()
-    for (const { entry } of this.#held) {
-      for (let scope = entry.scope; scope !== null; scope = scope.parent) if (scope.executing) waiting.add(scope)
-    }
+    const waiting = executing(this.heldIn)
     // An open wait ends the run as soon as nothing is in flight; a waiting call is in flight, and would keep the run
     // open.
     return this.#run.inFlight > waiting.size || (waiting.size === 0 && this.#run.isWaiting)

@@ -45,6 +45,8 @@ export interface LifecycleParts
    * @param place.onOneHost all engines of the ledger are on this host.
    */
   reclaim(calls: readonly CallRecord[], place: { onOneHost: boolean }): Promise<CallRecord[]>
+  /** Called when the engine begins to close, or its ledger has failed. */
+  closing(): void
   /** What teams add to steps; undefined for an engine without memory. */
   teams: TeamSteps | undefined
   /** Undefined for an engine without memory. */

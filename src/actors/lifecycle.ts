@@ -133,6 +133,7 @@ export class Lifecycle {
 
   async #close(): Promise<void> {
     const { instanceId } = this
+    this.#parts.closing()
     if (this.#working) {
       // An engine that never began to work has no runs: its lock may be released even if its row remains.
       let released = await this.#working.then(
@@ -249,6 +250,13 @@ export class Lifecycle {
     if (this.#closing) throw engineClosed()
   }
 
+  /** Resolves when the events of what is written are published, and what is ready and finds a slot has been started. */
+  async look(): Promise<void> {
+    this.feed.changed()
+    await this.feed.caughtUp()
+    await this.supervisor.looked()
+  }
+
   /** The error for those who wait when the feed has stopped. */
   whyStopped(): unknown {
     return this.#failure ?? engineClosed()
@@ -256,6 +264,7 @@ export class Lifecycle {
 
   #fail(error: unknown): void {
     this.#failure = error
+    this.#parts.closing()
     this.supervisor.abort()
     this.report(error, { doing: 'use the ledger' })
     this.feed.stop()

@@ -96,7 +96,7 @@ export class Maintenance {
   }
 
   #later(chore: Chore, inMs: number, work: () => void): void {
-    this.#timers.set(chore, this.#host.clock.setTimeout(work, inMs))
+    this.#timers.set(chore, this.#host.clock.setTimeout(work, inMs, chore !== 'fire timers'))
   }
 
   #clear(...chores: Chore[]): void {

@@ -75,6 +75,11 @@ export class OpenRuns {
     return counts
   }
 
+  /** Whether none of them goes on by itself. */
+  get areAtRest(): boolean {
+    return [...this.#slots.values()].every((slot) => slot.isAtRest)
+  }
+
   /** While the lease of the engine is over, nothing begins: it would be a run that another engine may begin too. */
   get isPaused(): boolean {
     return this.#isPaused

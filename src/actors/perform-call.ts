@@ -2,7 +2,6 @@
 
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
-import { sleep } from '../core/signals.ts'
 import { readableError, retryAfterOf, toStoredError } from '../core/stored-error.ts'
 import type { CallContext, CallOptions, Parsed } from '../entities/executor.ts'
 import { resolveRetry, retryDelay } from '../machines/family.ts'
@@ -14,6 +13,8 @@ export interface CallPerformance {
   /** Passed to the function; the signal is that of the run. */
   context: CallContext
   clock: Clock
+  /** Resolves after a time, or when the run ends. */
+  pause(ms: number): Promise<void>
   /** A random number from 0 to 1, drawn anew for each delay. */
   chance(): number
   /** Whether the function has noted a process of its own. */
@@ -42,7 +43,7 @@ export async function performCall(
       const delay = retryDelay(policy, { attempt, code, final, retryAfterMs: retryAfterOf(error) }, call.chance())
       const { signal } = call.context
       if (delay === undefined || signal.aborted) throw error
-      await sleep(call.clock, delay, signal)
+      await call.pause(delay)
       if (signal.aborted) throw error
     }
   }

@@ -271,6 +271,7 @@ export class RunCalls {
       name: record.name,
       context: { callId: record.id, identity, signal, note },
       clock: host.clock,
+      pause: (ms) => this.#core.pause(ms),
       chance: () => host.chance(),
       hasProcess: () => notesProcess(this.#inFlight.get(record.id)?.details),
     }

@@ -16,7 +16,7 @@ import { RunJournal } from '../machines/run-journal.ts'
 import type { TaskDraft } from '../operations/drafts/draft.ts'
 import type { RunRef } from '../operations/steps/journal.ts'
 import { dueAfter, type StepContext } from '../operations/steps/step-context.ts'
-import { type CallScope, type EntryDescription, scopeWithin } from './call-scope.ts'
+import { type CallScope, type EntryDescription, executing, scopeWithin } from './call-scope.ts'
 import { DivergenceGuard } from './divergence.ts'
 import type { EngineHost } from './engine-host.ts'
 import { RunEnd } from './run-end.ts'
@@ -73,6 +73,8 @@ export class RunCore {
   readonly #pending = new Set<(reason: ErrandError) => void>()
   readonly #end: RunEnd
   #inFlight = 0
+  /** Of each pause of the run: the call that it is made in. */
+  readonly #pauses = new Set<{ scope: CallScope | null }>()
 
   constructor(task: TaskRecord, executor: AnyExecutor, host: RunHost) {
     const { onInterrupt, divergence, divergenceWaitMs } = isExecutor(executor) ? executor : {}
@@ -127,6 +129,21 @@ export class RunCore {
 
   get inFlight(): number {
     return this.#inFlight
+  }
+
+  /** Whether its functions wait only for time, for a person, or for other tasks. */
+  get isAtRest(): boolean {
+    if (this.#pending.size + this.#pauses.size === 0) return false
+    const paused = Array.from(this.#pauses, ({ scope }) => scope)
+    return this.#inFlight <= executing([...paused, ...this.divergence.heldIn]).size
+  }
+
+  /** Resolves after a time, or when the run ends. For what is tried again in the same run. */
+  async pause(ms: number): Promise<void> {
+    const pause = { scope: scopeWithin(this) }
+    this.#pauses.add(pause)
+    await sleep(this.host.clock, ms, this.signal)
+    this.#pauses.delete(pause)
   }
 
   /** Ends the run: aborts its signal and rejects all pending requests. */

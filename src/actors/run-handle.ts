@@ -240,6 +240,7 @@ function facilitiesOf({ core, calls, conversation, waits }: RunParts, toolRun: R
     bus: host.bus,
     toolRun,
     clock: host.clock,
+    pause: (ms) => core.pause(ms),
     caller: core.caller,
     policy: task.policy,
     modelId: host.modelFor(task),

@@ -141,6 +141,11 @@ export class RunSlot implements RunLife {
     return { ...shown, parked: this.#isParked }
   }
 
+  /** Whether its functions wait only for time, for a person, or for other tasks. */
+  get isAtRest(): boolean {
+    return this.#parts.core.isAtRest
+  }
+
   get callsWithProcesses(): CallRecord[] {
     return this.#parts.calls.withProcesses
   }

@@ -141,6 +141,11 @@ export class Supervisor {
     return this.#runs.taskIds
   }
 
+  /** Whether no open run of this engine goes on by itself. */
+  get isAtRest(): boolean {
+    return this.#runs.areAtRest
+  }
+
   /** Stops admission, then ends the runs. Returns tasks with live commands; their runs stay open. */
   async drain(): Promise<ReadonlySet<string>> {
     this.#send({ type: 'drain' })
@@ -188,7 +193,6 @@ export class Supervisor {
     else this.#wakeByOther(event)
   }
 
-  /** Something may have become due or ready. */
   /** Resolves when what is ready now and finds a slot has been started. */
   async looked(): Promise<void> {
     this.#isDue = true
@@ -196,6 +200,7 @@ export class Supervisor {
     await this.#admission.settled()
   }
 
+  /** Something may have become due or ready. */
   wake(): void {
     this.#isDue = true
     this.#lookAfterTurn()

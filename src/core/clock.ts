@@ -3,8 +3,19 @@
 /** Where the engine takes time from. `now` is in epoch milliseconds. */
 export interface Clock {
   now(): number
-  setTimeout(fn: (...args: unknown[]) => void, timeoutMs: number): unknown
+  /** `isUpkeep`: nothing waits for the function, so it may be called late, once for all the times that it has missed. */
+  setTimeout(fn: (...args: unknown[]) => void, timeoutMs: number, isUpkeep?: boolean): unknown
   clearTimeout(id: unknown): void
+  /** Only of a clock that stands still until it is moved: it does not move while an engine that has joined works. Returns how to leave. */
+  join?(engine: RestingEngine): () => void
+  /** Only of such a clock: resolves when nothing goes on in the engines that have joined until it is moved, or something comes from outside. */
+  rest?(): Promise<void>
+}
+
+/** An engine, for a clock that stands still. */
+export interface RestingEngine {
+  /** Resolves when nothing goes on in it: to whether something has been done until then. */
+  rest(): Promise<boolean>
 }
 
 /** Node fires a longer delay after 1 ms. */

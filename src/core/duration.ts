@@ -1,9 +1,9 @@
 // Durations as written in a plan (`90s`, `5m`) and as shown in the terminal. A number without a unit is refused: 90 may mean
 // seconds or milliseconds, and a wrong guess kills a command that did nothing wrong.
 
-const unitsMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const unitsMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
 /** What a text with a duration looks like. */
-export const durationPattern = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/
+export const durationPattern = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/
 
 /** A duration as an option takes it: a number of milliseconds, or a text with a unit, like `10m`. */
 export type Duration = number | `${number}${keyof typeof unitsMs}`

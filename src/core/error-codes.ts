@@ -1,4 +1,4 @@
-// The codes of errors, each with the one line that documents it. The reference in docs/errors.md is made from this list.
+// The codes of errors, each with the one line that documents it. The reference in docs/reference/errors.md is made from this list.
 
 /** Codes never change their meaning, and none is used again for something else. */
 export const errorCodes = {

@@ -108,7 +108,7 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
   maxConcurrent?: number
   /** The same for single executors, by name. */
   limits?: { [K in keyof E]?: number }
-  /** False: tasks wait for `start` or `schedule`. Default true. */
+  /** False: tasks wait for `start` or `startHeld`. Default true. */
   autoStart?: boolean
   /**
    * A parent whose own work is done is completed by its children: when all are completed (`true`), or when all have settled, with
@@ -158,7 +158,7 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
    * It must be pure, fast and idempotent, and must not modify its argument: it receives a value again whenever that is written again.
    * When it throws or returns undefined, the write fails with REDACT_FAILED and nothing is stored; an error that it cannot redact is
    * replaced by one with that code. With a hook the tokens of a model are not streamed: a message is published when it is complete.
-   * See docs/secrets.md. Default: none.
+   * See docs/guides/secrets.md. Default: none.
    */
   redact?: RedactFunction
   clock?: Clock
@@ -391,8 +391,11 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
    * Starts the tasks that are held only by `autoStart: false`, some hundred in a transaction; resolves with them, and with those that were
    * ready, when the engine is idle.
    */
-  schedule(): Promise<Task[]>
-  /** Resolves when no task that this engine may run is ready, running or on a timer. */
+  startHeld(): Promise<Task[]>
+  /**
+   * Resolves when no task that this engine may run is ready, running or on a timer. With a `SimulatedClock`: when nothing goes on in the
+   * engines on this clock until the clock is moved or something comes from outside.
+   */
   idle(): Promise<void>
   /** Starts running tasks in a producer (`work: false`). No effect on an engine that already does. @throws ErrandError INVALID_INPUT */
   work(options?: WorkOptions): Promise<void>

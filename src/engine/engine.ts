@@ -5,6 +5,7 @@ import { followPages } from '../actors/event-stream.ts'
 import { followFeed } from '../actors/follower.ts'
 import { Lifecycle } from '../actors/lifecycle.ts'
 import type { MemoryWork } from '../actors/lifecycle-parts.ts'
+import { WorkInHand } from '../actors/work-in-hand.ts'
 import { type Agents, createAgents } from '../agents/loop/agents.ts'
 import { requireEmbeddingModel } from '../agents/models/embedding-model.ts'
 import { ModelRegistry } from '../agents/models/model-registry.ts'
@@ -57,12 +58,17 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
   )
   const parsed = { ...given, executors: { ...executorsOf(abilities), ...given.executors } }
   const ownClock = (parsed.clock as Clock | undefined) ?? systemClock
+  const inHand = ownClock.join === undefined ? undefined : new WorkInHand()
   let now = (): number => ownClock.now()
   // Engines of several hosts share the time of their ledger.
   const clock: Clock = {
     now: () => now(),
-    setTimeout: (fn, timeoutMs) => ownClock.setTimeout(fn, timeoutMs),
+    setTimeout: (fn, timeoutMs, isUpkeep) => {
+      inHand?.changed()
+      return ownClock.setTimeout(fn, timeoutMs, isUpkeep)
+    },
     clearTimeout: (id) => ownClock.clearTimeout(id),
+    ...(ownClock.rest === undefined ? {} : { rest: () => ownClock.rest?.() as Promise<void> }),
   }
   const ids = (parsed.ids as Ids | undefined) ?? createRandomIds()
   const bus = (parsed.bus as Bus | undefined) ?? createBus({ clock })
@@ -162,9 +168,10 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
   }
   try {
     const plain = ownsLedger ? await openLedger(parsed.ledger as string) : (parsed.ledger as Ledger)
-    const ledger = redaction.isOn
+    const redacting = redaction.isOn
       ? (await import('../ledger/redacting-ledger.ts')).redactingLedger(plain, redaction)
       : plain
+    const ledger = inHand?.counted(redacting) ?? redacting
     now = ledger.now ?? now
     const memoryWork = (working: EngineHost): MemoryWork =>
       createMemoryWork(working, {
@@ -194,12 +201,14 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       reclaim: wings.has('commands') ? reclaimCalls : async () => [],
       teams: wings.has('memory') ? teamSteps : undefined,
       memory: wings.has('memory') ? memoryWork : undefined,
+      closing: () => inHand?.leave(),
       closed: unregister,
     })
     const workingHost = openHost(host, life)
     const engine = new TaskEngine(life, workingHost, bus)
     if (wings.has('board')) offerMirrorHost(engine, mirrorHostOf(host, life))
     await life.open()
+    inHand?.join(ownClock, life)
     opened.resolve({ engine, life, host: workingHost })
     if (parsed.work) await life.work()
     return engine as unknown as Engine<E>

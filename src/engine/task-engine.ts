@@ -380,8 +380,8 @@ export class TaskEngine extends DerivedMethods {
     return this.#life.inspection.attach(parse(inspectionObserverSchema, observer, 'the observer of inspect'), parsed)
   }
 
-  async schedule(): Promise<Task[]> {
-    refuseModels(this.#caller, 'schedule')
+  async startHeld(): Promise<Task[]> {
+    refuseModels(this.#caller, 'startHeld')
     this.#life.requireOpen()
     const ids = await startHeldTasks(this.#host, [...this.#host.drafter.context.executors.keys()])
     await this.idle()
@@ -390,6 +390,12 @@ export class TaskEngine extends DerivedMethods {
 
   async idle(): Promise<void> {
     const executors = [...this.#host.drafter.context.executors.keys()]
+    const { rest } = this.#life.clock
+    this.#life.requireOpen()
+    if (rest !== undefined) {
+      await rest()
+      return this.#life.requireOpen()
+    }
     for (;;) {
       this.#life.requireOpen()
       const moved = this.#life.feed.moved()

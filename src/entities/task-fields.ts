@@ -207,6 +207,12 @@ export const taskFields = {
     definesWork: true,
     stored: numberOrNull,
   }),
+  /** Milliseconds after its creation, by the time of the ledger, before which it does not start. With `notBefore`, the later of both counts. */
+  delayMs: field(() => durationSchema(), {
+    meaning: 'How long after its creation the task may start at the earliest. Stored as `notBefore`.',
+    unit: 'duration',
+    by: ['create'],
+  }),
   /** Maximum of open executor runs of its direct children, in all engines. Default: no limit. */
   concurrency: field(
     () => z.int('expected a number of tasks').min(1, 'at least one task must be able to run').max(1_000_000),
@@ -234,7 +240,7 @@ export const taskFields = {
     by: ['create', 'add'],
     stored: textOrNull,
   }),
-  /** False: it waits for `start` or `schedule`. Default: its group's, else the engine's (`true`). */
+  /** False: it waits for `start` or `startHeld`. Default: its group's, else the engine's (`true`). */
   autoStart: field(() => z.boolean(), {
     meaning: 'Whether the task starts by itself.',
     by: ['create', 'plans'],

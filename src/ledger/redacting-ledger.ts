@@ -3,6 +3,7 @@
 // step goes on with, and returns, what is stored.
 import type { Redaction } from '../core/redact.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
+import { delegateLedger } from './delegate-ledger.ts'
 import type { Ledger, Reads, Tx } from './ledger.ts'
 import { contentOfCall, contentOfTables, error, type How, json, schema, text } from './redacted-content.ts'
 import type { TableName } from './schema.ts'
@@ -34,18 +35,7 @@ export function redactingLedger(inner: Ledger, redaction: Redaction): Ledger {
     redacting.set(tx, known)
     return known
   }
-  return {
-    name: inner.name,
-    ...(inner.now === undefined ? {} : { now: inner.now }),
-    ...(inner.keepLease === undefined ? {} : { keepLease: inner.keepLease }),
-    step: (step) => inner.step({ ...step, decide: (tx) => step.decide(wrapped(tx)) }),
-    read: (query, reader) => inner.read(query, reader),
-    register: (instanceId) => inner.register(instanceId),
-    isAlive: (instanceId) => inner.isAlive(instanceId),
-    unregister: (instanceId, options) => inner.unregister(instanceId, options),
-    observe: (observer, options) => inner.observe(observer, options),
-    close: (options) => inner.close(options),
-  }
+  return delegateLedger(inner, { step: (step) => inner.step({ ...step, decide: (tx) => step.decide(wrapped(tx)) }) })
 }
 
 /**

@@ -60,6 +60,8 @@ export interface AgentRun {
   /** The run that is passed to tools. */
   readonly toolRun: Run
   readonly clock: Clock
+  /** Resolves after a time, or when the run ends. */
+  pause(ms: number): Promise<void>
   readonly caller: Caller
   readonly policy: TaskPolicy
   /** The model passed to `model:llm`; undefined for the default model. */

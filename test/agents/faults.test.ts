@@ -204,7 +204,7 @@ describe('a call of a tool that is closed or interrupted', () => {
     const engine = await openEngine({ clock, abilities: [model.ability, slow, echo], toolExecution: 'sequential' })
     const task = await engine.create({ goal: 'Work', timeoutMs: 200, retry: { maxAttempts: 2 } })
     await begun.promise
-    clock.advance(200)
+    clock.increment(200)
     expect(await engine.result(task)).toBe(answer)
     expect(tries).toBe(1)
     expect(await callsOf(engine, task)).toEqual([
@@ -240,7 +240,7 @@ describe('a call of a tool that is closed or interrupted', () => {
       const engine = await openEngine({ clock, model, abilities: [risky] })
       const task = await engine.create({ goal: 'Work', timeoutMs: 200, retry: { maxAttempts: 2 } })
       await begun.promise
-      clock.advance(200)
+      clock.increment(200)
       const asking = await reached(engine, task, 'input_required')
       expect([asking.attempt, tries]).toEqual([2, 1])
       await engine.answer(task, decision)

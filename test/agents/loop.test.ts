@@ -61,7 +61,7 @@ describe('a step of the model of an agent', () => {
     const task = await engine.create({ goal: 'Greet' })
     for await (const item of engine.stream(task)) {
       if (item.type !== 'content') continue
-      clock.advance(5_000)
+      clock.increment(5_000)
       hold.resolve()
     }
     const messages = await engine.messages(task)

@@ -229,7 +229,7 @@ describe('the recall of memory in the opening of a conversation', () => {
     })
     const task = await engine.create({ goal: 'Bake' })
     const signal = await begun.promise
-    clock.advance(10_000)
+    clock.increment(10_000)
     expect(await engine.result(task)).not.toContain(heading)
     expect(signal.aborted).toBe(true)
     expect(reported).toHaveLength(1)

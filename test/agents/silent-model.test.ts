@@ -27,12 +27,12 @@ it('why says for how long a model has been asked, and how long ago the latest pi
   const task = await engine.create({ goal: 'Talk' })
   const why = async () => (await engine.why(task)).message
   await asked.promise
-  clock.advance(100_000)
+  clock.increment(100_000)
   expect(await why()).toMatch(/has not ended its answer after 1m40s\.$/)
   const stream = engine.stream(task)
   first.resolve()
   for await (const item of stream) if (item.type === 'content') break
-  clock.advance(30_000)
+  clock.increment(30_000)
   expect(await why()).toMatch(
     /has not ended its answer after 2m10s\. The latest text, reasoning or call of it came 30\.0s ago\.$/,
   )
@@ -55,12 +55,12 @@ it('a stream without a part for modelIdleTimeoutMs counts as broken, and the ste
   expect((await engine.why(task)).message).toContain(
     'Its model was asked at 1970-01-01T00:16:40.000Z and has not ended',
   )
-  clock.advance(100_000)
+  clock.increment(100_000)
   await engine.send(task, 'Hello?', { delivery: 'followup' })
   expect((await engine.why(task)).message).toContain('Its model was asked at 1970-01-01T00:16:40.000Z')
-  clock.advance(19_999)
+  clock.increment(19_999)
   expect((await engine.get(task.id))?.status).toBe('working')
-  clock.advance(1)
+  clock.increment(1)
   expect(await engine.result(task)).toBe('Whole.')
   const [failed] = (await collect(engine.events({ taskId: task.id, follow: false }))).filter(
     ({ type }) => type === 'model.failed',

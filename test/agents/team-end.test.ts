@@ -275,7 +275,7 @@ describe('a team whose memory fails', () => {
     isOut = false
     // The timer is armed right after the report.
     await engine.get(task.id)
-    clock.advance(30_000)
+    clock.increment(30_000)
     await closed(engine, task.id)
   })
 

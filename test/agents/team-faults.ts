@@ -1,6 +1,7 @@
 // Faults that the checks of the team scenario must find: ledgers on which the engine does what it must not.
+
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger, Op, Reads, Step, Tx } from '../../src/ledger/ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 type Observation = Parameters<Tx['observation']['insert']>[0]
 

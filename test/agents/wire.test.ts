@@ -152,10 +152,10 @@ describe('an agent over the wire of a provider', () => {
     expect(await modelFailures(engine, task.id)).toMatchObject([
       { try: 1, againInMs: 60_000, error: { code: 'rate_limited' } },
     ])
-    clock.advance(59_000)
+    clock.increment(59_000)
     await turns(20)
     expect(server.requests).toHaveLength(1)
-    clock.advance(1_001)
+    clock.increment(1_001)
     expect(await engine.result(task)).toBe('Hello')
     expect(await engine.runs(task)).toHaveLength(2)
     expect(await said(engine, task)).toEqual([...opening, 'assistant: Hello'])
@@ -171,7 +171,7 @@ describe('an agent over the wire of a provider', () => {
       await server.request(requests)
       await reached(engine, task, 'waiting')
       await slotFree(engine)
-      clock.advance(60_001)
+      clock.increment(60_001)
     }
     expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'rate_limited' } })
     expect((await modelFailures(engine, task.id)).map((failure) => [failure['try'], failure['againInMs']])).toEqual([
@@ -197,7 +197,7 @@ describe('an agent over the wire of a provider', () => {
       await slotFree(engine)
       await turns(20)
       expect(server.requests).toHaveLength(requests)
-      clock.advance(60_001)
+      clock.increment(60_001)
     }
     expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'rate_limited' } })
     expect((await modelFailures(engine, task.id)).map((failure) => failure['try'])).toEqual([1, 2, 3, 4])

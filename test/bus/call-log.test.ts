@@ -9,7 +9,7 @@ describe('the log of calls', () => {
   it('S1-086 the log has caller, ability, time, duration and success of each call', async () => {
     const clock = new SimulatedClock(1_000)
     const { bus } = setup({ clock })
-    register(bus, 'slow:work', () => clock.advance(250))
+    register(bus, 'slow:work', () => clock.increment(250))
     await bus.invoke('slow:work')('{}', { caller: { surface: 'http', owner: 'ada' } })
     await bus.call('notes:add', { text: 'a' })
     expect(bus.log()).toEqual([
@@ -47,7 +47,7 @@ describe('the log of calls', () => {
     const { bus } = setup({ clock })
     const chunks = bus.invokeStream('notes:watch')('{}')
     await chunks.next()
-    clock.advance(70)
+    clock.increment(70)
     expect(bus.log()).toEqual([])
     await collect(chunks)
     expect(bus.log()).toMatchObject([{ abilityId: 'notes:watch', at: 0, durationMs: 70, ok: true }])

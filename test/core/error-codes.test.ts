@@ -1,4 +1,4 @@
-// The reference of error codes in docs/errors.md derives from their definitions.
+// The reference of error codes in docs/reference/errors.md derives from their definitions.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -20,11 +20,11 @@ function table(): string[] {
 }
 
 describe('The reference of error codes', () => {
-  it('docs/errors.md has the description, the HTTP status and the exit code of every error code', () => {
-    expect(readFileSync(join(root, 'docs/errors.md'), 'utf8').match(/^\|.*$/gm)).toEqual(table())
+  it('docs/reference/errors.md has the description, the HTTP status and the exit code of every error code', () => {
+    expect(readFileSync(join(root, 'docs/reference/errors.md'), 'utf8').match(/^\|.*$/gm)).toEqual(table())
   })
 
-  it('docs/errors.md is linked from the README', () => {
-    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('(docs/errors.md)')
+  it('docs/reference/errors.md is linked from the README', () => {
+    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('(docs/reference/errors.md)')
   })
 })

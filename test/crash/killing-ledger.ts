@@ -3,8 +3,8 @@
 // moment: what a kill would leave, for many points of one process.
 import { execFileSync } from 'node:child_process'
 import { dirname } from 'node:path'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger, LedgerObserver, Op, Step } from '../../src/ledger/ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 export interface KillPoint {
   step: number

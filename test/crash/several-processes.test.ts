@@ -3,9 +3,9 @@
 
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { createOne, createPlace, effectsOf, openEngine, startEngine } from './child.ts'
 import { violations } from './invariants.ts'
 

@@ -2,8 +2,8 @@
 // ledger.
 import { expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { createOne, createPlace, openEngine } from './child.ts'
 
 let effects = 0

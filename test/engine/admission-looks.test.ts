@@ -5,9 +5,9 @@ import { SimulatedClock } from 'xstate'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { deferred, openEngine, puppet, turns } from './world.ts'
 
 async function memoryLedger(): Promise<Ledger> {

@@ -1,7 +1,7 @@
 // Admission under a steady stream of creations, on a ledger that is always behind: each admission runs when a later one has been queued.
 import { expect, it, onTestFinished } from 'vitest'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { openEngine } from './world.ts'
 
 it('a steady stream of creations does not keep an engine from starting tasks', async () => {

@@ -64,7 +64,7 @@ describe('a task with an assignee', () => {
       released: async (id) => engine.release((await engine.claim(id, ann)) as never),
       lapsed: async (id) => {
         await engine.claim(id, { ...ann, leaseMs: 1_000 })
-        clock.advance(1_001)
+        clock.increment(1_001)
         await reached(engine, id, 'waiting')
       },
       failed: async (id) => {

@@ -143,7 +143,7 @@ describe('a parent that is not working', () => {
     const parent = await engine.create({ executor: 'work', onChildFailure: 'fail' })
     await failed(engine, await engine.create({ name: 'child', parentId: parent.id }))
     expect(await statusOf(engine, parent)).toEqual(['failed'])
-    await engine.schedule()
+    await engine.startHeld()
     expect(runs).toEqual([])
     await engine.retry(parent)
     await engine.settled(parent)

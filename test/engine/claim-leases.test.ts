@@ -44,7 +44,7 @@ describe('a lease of a claim', () => {
 
     const plain = await engine.claim(await engine.create({ name: 'no lease' }), { owner: 'ada' })
     expect(plain.leaseUntil).toBeNull()
-    clock.advance(1e12)
+    clock.increment(1e12)
     expect(await engine.claim(null, bob)).toBeNull()
     expect((await engine.complete(plain.id, 'mine', { owner: 'ada' })).result).toBe('mine')
   })
@@ -52,11 +52,11 @@ describe('a lease of a claim', () => {
   it('a lease of a claim is renewed by every write of the owner, and by no other', async () => {
     const { clock, engine, mine } = await setup()
     const leaseOf = async (task: Promise<Task>) => ((await task).leaseUntil as number) - clock.now()
-    clock.advance(60)
+    clock.increment(60)
     expect(await leaseOf(engine.heartbeat(mine))).toBe(100)
-    clock.advance(60)
+    clock.increment(60)
     expect(await leaseOf(engine.update(mine, { metadata: { pages: 2 } }))).toBe(100)
-    clock.advance(60)
+    clock.increment(60)
     expect(await leaseOf(engine.update(mine.id, { priority: 2 }))).toBe(40)
     expect(await leaseOf(engine.update({ ...mine, fence: mine.fence - 1 } as { id: string }, { priority: 3 }))).toBe(40)
     await refusalOf(engine.heartbeat(mine.id, { owner: 'bob', fence: 1 }), 'NOT_OWNER')
@@ -65,13 +65,13 @@ describe('a lease of a claim', () => {
 
   it('a lease of a claim stops with a pause and starts again with the resume', async () => {
     const { clock, engine, mine } = await setup({ work: true })
-    clock.advance(90)
+    clock.increment(90)
     expect(await engine.pause(mine.id)).toMatchObject({ status: 'paused', owner: 'ada', leaseUntil: null })
-    clock.advance(10_000)
+    clock.increment(10_000)
     await turns()
     expect(await engine.get(mine)).toMatchObject({ status: 'paused', owner: 'ada' })
     expect(await engine.resume(mine.id)).toMatchObject({ status: 'working', leaseUntil: clock.now() + 100 })
-    clock.advance(99)
+    clock.increment(99)
     await turns()
     expect((await engine.heartbeat(mine)).leaseUntil).toBe(clock.now() + 100)
   })
@@ -81,7 +81,7 @@ describe('a lease of a claim', () => {
     async (status) => {
       const { clock, engine, mine } = await setup({ work: true })
       expect(await engine.update(mine, { status })).toMatchObject({ status, owner: 'ada', leaseUntil: null })
-      clock.advance(10_000)
+      clock.increment(10_000)
       await turns()
       const back = status === 'waiting' ? engine.update(mine, { status: 'working' }) : engine.answer(mine, 'yes')
       expect(await back).toMatchObject({ status: 'working', owner: 'ada', leaseUntil: clock.now() + 100 })
@@ -90,9 +90,9 @@ describe('a lease of a claim', () => {
 
   it('a lease of a claim that has expired is still renewed until the claim is closed', async () => {
     const { clock, engine, mine } = await setup()
-    clock.advance(5_000)
+    clock.increment(5_000)
     expect(await engine.heartbeat(mine)).toMatchObject({ owner: 'ada', leaseUntil: clock.now() + 100 })
-    clock.advance(5_000)
+    clock.increment(5_000)
     expect((await engine.complete(mine, 'late and welcome')).result).toBe('late and welcome')
   })
 })
@@ -108,10 +108,10 @@ describe('the lease of a settled task', () => {
     const parent = await engine.create({ name: 'parent' })
     const mine = await engine.claim(await engine.create({ name: 'write it', parentId: parent.id }), ada)
     await end(engine, mine)
-    clock.advance(1)
+    clock.increment(1)
     expect(await reached(engine, mine, status)).toMatchObject({ owner: 'ada', leaseUntil: null })
     const before = await history(engine)
-    clock.advance(1_000)
+    clock.increment(1_000)
     await turns()
     expect(await history(engine)).toEqual(before)
     await refusalOf(engine.heartbeat(mine), 'INVALID_TRANSITION')
@@ -121,10 +121,10 @@ describe('the lease of a settled task', () => {
 describe('a lapsed claim', () => {
   it('S4-057 a lapsed claim is closed by a working engine on time, and the task can be claimed again', async () => {
     const { clock, engine, mine } = await setup({ work: true })
-    clock.advance(99)
+    clock.increment(99)
     await turns()
     expect((await engine.get(mine))?.owner).toBe('ada')
-    clock.advance(1)
+    clock.increment(1)
     const free = await reached(engine, mine, 'waiting')
     expect(free).toMatchObject({ statusReason: 'interrupted', owner: null, ready: true, leaseUntil: null })
     const released = (await history(engine, mine.id)).find((event) => event.type === 'task.released')
@@ -142,9 +142,9 @@ describe('a lapsed claim', () => {
     const claimed = new Promise((resolve) => engine.subscribe('task.claimed', resolve))
     await hands.claim(two?.id as string, { owner: 'ada', leaseMs: 500 })
     await claimed
-    clock.advance(500)
+    clock.increment(500)
     await reached(engine, two?.id as string, 'waiting')
-    clock.advance(500)
+    clock.increment(500)
     await reached(engine, one?.id as string, 'waiting')
   })
 
@@ -153,11 +153,11 @@ describe('a lapsed claim', () => {
     const other = await engine.claim(await engine.create({ name: 'other', priority: 9 }), ada)
     await refusalOf(engine.claim(mine.id, bob), 'NOT_CLAIMABLE')
     expect(await engine.claim(null, bob)).toBeNull()
-    clock.advance(100)
+    clock.increment(100)
     expect((await engine.get(mine))?.owner).toBe('ada')
     expect(await engine.claim(null, bob)).toMatchObject({ id: other.id, owner: 'bob', fence: 2 })
     expect(await engine.get(mine)).toMatchObject({ status: 'waiting', owner: null, ready: true })
-    clock.advance(100)
+    clock.increment(100)
     expect(await engine.claim(other.id, { owner: 'eve' })).toMatchObject({ owner: 'eve', fence: 3 })
   })
 
@@ -166,10 +166,10 @@ describe('a lapsed claim', () => {
     const engine = await openEngine({ work: false, clock })
     const tasks = await engine.create(Array.from({ length: 450 }, (_, index) => ({ name: `task ${index}` })))
     for (const task of tasks) {
-      clock.advance(1)
+      clock.increment(1)
       await engine.claim(task, { owner: 'ada', leaseMs: 1_000 })
     }
-    clock.advance(1_000)
+    clock.increment(1_000)
     expect(await engine.claim((tasks.at(-1) as Task).id, bob)).toMatchObject({ owner: 'bob', fence: 2 })
     const claimed = new Set<string>()
     for (let task = await engine.claim(null, bob); task !== null; task = await engine.claim(null, bob))
@@ -194,7 +194,7 @@ describe('a lapsed claim', () => {
       const task = await engine.create({ name: `task ${index}` })
       await engine.claim(task, { owner: 'bob', leaseMs: 1_000 })
     }
-    clock.advance(2_000)
+    clock.increment(2_000)
     expect(await refused()).toBe(few)
   })
 
@@ -203,7 +203,7 @@ describe('a lapsed claim', () => {
     const engine = await openEngine({ work: false, clock })
     const task = await engine.create({ name: 'write it', role: 'writer' })
     await engine.claim(task, { ...ada, role: 'writer' })
-    clock.advance(100)
+    clock.increment(100)
     expect(await engine.claim(null, { owner: 'bob', role: 'tester' })).toBeNull()
     expect(await engine.get(task)).toMatchObject({ status: 'waiting', owner: null })
     expect((await engine.claim(null, { owner: 'bob', role: 'writer' }))?.owner).toBe('bob')
@@ -211,7 +211,7 @@ describe('a lapsed claim', () => {
 
   it('C-54 a lapsed claim lets its former owner write nothing, before and after another client has the task', async () => {
     const { clock, engine, mine } = await setup({ work: true })
-    clock.advance(100)
+    clock.increment(100)
     await reached(engine, mine, 'waiting')
     const refuseAll = async () => {
       for (const write of Object.values(writesOf(engine, mine))) await refusalOf(write, 'STALE_CLAIM')
@@ -235,7 +235,7 @@ describe('a lapsed claim', () => {
   it('X-038 a lapse of a claim and a concurrent write of its owner end in one legal state', async () => {
     for (const first of ['claim', 'complete'] as const) {
       const { clock, engine, mine } = await setup()
-      clock.advance(100)
+      clock.increment(100)
       const claim = () => engine.claim(mine.id, bob)
       const complete = () => engine.complete(mine, 'mine')
       const [one, other] = await Promise.allSettled(first === 'claim' ? [claim(), complete()] : [complete(), claim()])

@@ -1,9 +1,9 @@
 // Claims that must look at many claimable tasks which do not match them.
 import { expect, it, onTestFinished } from 'vitest'
 import { awaitWork } from '../../src/board/team/await-work.ts'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import type { Request } from '../../src/ledger/statement.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { openLedger } from '../../src/testing/index.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { taskRow } from '../ledger/factories.ts'
@@ -46,7 +46,7 @@ it('a claim that searches takes a task whose lease is over', async () => {
   await engine.create({ name: 'mine', tags: ['a'] })
   await engine.claim(null, { owner: 'ann', tags: ['a'], leaseMs: 1_000 })
   expect(await engine.claim(null, { owner: 'bob', tags: ['a'] })).toBe(null)
-  clock.advance(1_000)
+  clock.increment(1_000)
   expect((await engine.claim(null, { owner: 'bob', tags: ['a'] }))?.name).toBe('mine')
 })
 
@@ -57,7 +57,7 @@ it('the lease of a claim begins when the task is claimed, however long its searc
   const ledger = delegateLedger(inner, {
     async read(query, reader) {
       const found = await inner.read(query, reader)
-      clock.advance(searchMs)
+      clock.increment(searchMs)
       return found
     },
   })

@@ -180,10 +180,10 @@ describe('the next task to claim', () => {
     await engine.create({ name: 'sooner', notBefore: clock.now() + 50 })
     expect(await engine.claim(null, ada)).toBeNull()
     expect((await refusalOf(engine.claim(later, ada), 'NOT_CLAIMABLE')).details).toMatchObject({ reason: 'timer' })
-    clock.advance(50)
+    clock.increment(50)
     expect((await engine.claim(null, ada))?.name).toBe('sooner')
     expect(await engine.claim(null, ada)).toBeNull()
-    clock.advance(50)
+    clock.increment(50)
     expect(await engine.claim(later, ada)).toMatchObject({ owner: 'ada', notBefore: null })
     expect(typesOf(await history(engine, later.id))).toEqual([
       'task.created',
@@ -355,9 +355,9 @@ describe('the log of claims', () => {
     const task = await engine.create({ name: 'write it', role: 'writer' })
     const at = clock.now()
     const mine = await engine.claim(task, { owner: 'ada', role: 'writer', source: 'board' })
-    clock.advance(5)
+    clock.increment(5)
     await engine.release(mine, { reason: 'lunch' })
-    clock.advance(5)
+    clock.increment(5)
     await engine.complete(await engine.claim(task, { owner: 'bob', role: 'writer', leaseMs: 50 }), 'done')
     const log = (await history(engine, task.id)).filter(
       ({ type }) => type === 'task.claimed' || type === 'task.released',

@@ -1,7 +1,7 @@
 // A ledger that counts the statements of chosen steps.
 
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 /** Counts the statements of the steps of a name. */
 export function counting(inner: Ledger, name: string, counted: { statements: number }): Ledger {

@@ -48,7 +48,7 @@ describe('an event', () => {
     // The run is suspended before the sleep ends: a run that is still open would continue in place.
     void (await hands.started(2)).run.sleep(1_000)
     await reached(engine, task, 'waiting')
-    clock.advance(1_000)
+    clock.increment(1_000)
     ;(await hands.started(3)).end.reject(new Error('broke'))
     const last = await hands.started(4)
     await last.run.progress(0.5, 'half')

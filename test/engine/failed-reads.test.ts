@@ -48,10 +48,10 @@ describe('a failed read of the feed', () => {
     const { clock, ledger, engine, other, reported, nextReport } = await setup({ executors: { n: () => 7 } })
     const task = await other.create({ executor: 'n' })
     ledger.failReads(1)
-    clock.advance(20)
+    clock.increment(20)
     expect(await nextReport()).toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
     const result = engine.result(task.id)
-    clock.advance(20)
+    clock.increment(20)
     expect(await result).toBe(7)
     expect(reported).toEqual(['follow the feed'])
   })
@@ -72,17 +72,17 @@ describe('a failed read of the feed', () => {
     }
     ledger.failReads()
     for (const name of ['a', 'b', 'c']) await other.create({ name })
-    clock.advance(20)
+    clock.increment(20)
     await nextReport()
     for (let second = 0; second < 20; second++) {
-      clock.advance(1_000)
+      clock.increment(1_000)
       await turns()
     }
     expect(attempts).toBeGreaterThan(8)
     expect(attempts).toBeLessThan(20)
     expect(received).toEqual([])
     ledger.mend()
-    clock.advance(5_000)
+    clock.increment(5_000)
     await all.promise
     expect(received).toEqual(['a', 'b', 'c'])
     expect(reported).toEqual(['follow the feed'])
@@ -98,7 +98,7 @@ describe('a failed read of the feed', () => {
     })
     ledger.failReads(1)
     await other.create({ name: 'theirs' })
-    clock.advance(20)
+    clock.increment(20)
     await nextReport()
     await engine.create({ name: 'ours' })
     await both.promise
@@ -109,7 +109,7 @@ describe('a failed read of the feed', () => {
     const { clock, ledger, engine, other, nextReport } = await setup({ work: false })
     ledger.failReads()
     await other.create({ name: 'a' })
-    clock.advance(20)
+    clock.increment(20)
     await nextReport()
     await engine.close()
     expect(clock.pending).toBe(0)
@@ -128,7 +128,7 @@ it('a run whose admission had an unknown outcome begins, also when reads of its 
   const created = engine.create({ executor: 'n' })
   for (let reads = 0; reads < 3; reads++) {
     await turns()
-    clock.advance(200)
+    clock.increment(200)
   }
   expect(reported).toEqual(['admit', 'start a run', 'start a run'])
   expect(await engine.get((await created).id)).toMatchObject({ status: 'completed', result: 7 })
@@ -144,7 +144,7 @@ it('the status counts again after a failed count', async () => {
     if (context.counted) counted.resolve(context.tasks.submitted)
   })
   await nextReport()
-  clock.advance(20)
+  clock.increment(20)
   expect(await counted.promise).toBe(1)
 })
 
@@ -164,7 +164,7 @@ it('a subscriber that has fallen behind gets everything in order, although a rea
   ledger.failReads(1)
   first.resolve()
   expect(await nextReport()).toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
-  clock.advance(20)
+  clock.increment(20)
   await all.promise
   expect(received).toEqual(received.map((_, index) => (received[0] as number) + index))
 })
@@ -220,10 +220,10 @@ describe('a failed read of the journal', () => {
     const task = await engine.create({ executor: 'work' })
     await reached(engine, task, 'waiting')
     await turns()
-    clock.advance(1_000)
+    clock.increment(1_000)
     expect(await nextReport()).toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
     broken = false
-    clock.advance(200)
+    clock.increment(200)
     expect(await engine.result(task)).toBe(1)
     expect(reported).toEqual(['read the journal'])
   })
@@ -267,7 +267,7 @@ describe('a run that another process has ended', () => {
     await turns()
     expect(reported).toEqual([])
     const paused = reached(engine, task, 'paused')
-    clock.advance(20)
+    clock.increment(20)
     await paused
   })
 })

@@ -122,7 +122,7 @@ describe('failed reads', () => {
     await many.catch(() => {})
     await reported('follow the board')
     ledger.mend()
-    clock.advance(20)
+    clock.increment(20)
     await engine.update(task?.id as string, { name: 'renamed' })
     await wrote(2)
     expect(reports).toEqual(['task_1.json', 'task_1.json'])
@@ -150,7 +150,7 @@ describe('failed reads', () => {
     await reported('read teams')
     isBroken = false
     for (let pause = 0; pause < 3; pause++) {
-      clock.advance(20)
+      clock.increment(20)
       await turns()
     }
     expect((await ledger.read((tx) => tx.team.get(group.id)))?.closedAt).not.toBe(null)
@@ -165,7 +165,7 @@ describe('failed reads', () => {
       tasks: 'all',
     })
     await reported('watch all tasks')
-    clock.advance(20)
+    clock.increment(20)
     expect(await seen.promise).toMatch(/^task-/)
   })
 
@@ -184,7 +184,7 @@ describe('failed reads', () => {
     const task = await engine.create({ goal: 'Look' })
     await reported('archive a task')
     isBroken = false
-    clock.advance(20)
+    clock.increment(20)
     expect(await archived.promise).toBe(task.id)
   })
 })
@@ -200,7 +200,7 @@ it('while a read takes long, the supervisor asks for one more look, however ofte
     return read(query, reader)
   }
   for (let check = 0; check < 10; check++) {
-    clock.advance(200)
+    clock.increment(200)
     await turns(1)
   }
   ledger.read = read

@@ -4,9 +4,9 @@ import { finishPurge } from '../../src/actors/purge-families.ts'
 import type { Engine } from '../../src/engine/engine-api.ts'
 import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import { type Ledger, step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 import { openManager } from '../compat/agent-os/world.ts'
 import { eventRow } from '../ledger/factories.ts'
@@ -31,7 +31,7 @@ function cutOff(inner: Ledger): Ledger {
 async function finish({ ledger, clock }: World): Promise<void> {
   await openEngine({ ledger, clock })
   while ((await ledger.read((tx) => tx.purge.begun(1))).length > 0) {
-    clock.advance(1_000)
+    clock.increment(1_000)
     await turns()
   }
 }
@@ -61,11 +61,11 @@ async function halfPurged() {
   })
   const [late, inner] = (await engine.children(root)) as [Task, Task]
   const made = await engine.children(inner)
-  clock.advance(1_000)
+  clock.increment(1_000)
   await reached(engine, late, 'failed')
   await Promise.all(made.map(({ id }) => engine.cancel(id)))
   await reached(engine, root, 'failed')
-  clock.advance(1)
+  clock.increment(1)
   await expect(engine.purge({ before: clock.now() })).rejects.toThrow('cut off')
   const outside = await openEngine({ ledger, clock, work: false })
   const through = (await history(outside)).at(-1)?.seq as number
@@ -208,7 +208,7 @@ it('a purge does not begin with a family that another engine has begun to purge 
   const root = await engine.create({ name: 'root' })
   await engine.create(Array.from({ length: leaves }, () => ({ name: 'leaf', parentId: root.id })))
   await engine.cancel(root)
-  clock.advance(1)
+  clock.increment(1)
   expect(await engine.purge({ before: clock.now() })).toEqual({ families: 0, tasks: 0, events: 0 })
   expect((await engine.list({ limit: 1 })).total).toBe(0)
 })

@@ -15,11 +15,11 @@ const startedAt = Date.UTC(2031, 4, 1)
 
 /** Reports the delays between the tries of a model: they are drawn with the injected randomness. */
 class RestingClock extends SimulatedClock {
-  readonly rest = Promise.withResolvers<number>()
+  readonly paused = Promise.withResolvers<number>()
 
   override setTimeout(fn: (...args: unknown[]) => void, timeoutMs: number): unknown {
     const timer = super.setTimeout(fn, timeoutMs)
-    if (timeoutMs > 2_000 && timeoutMs < 4_000) this.rest.resolve(timeoutMs)
+    if (timeoutMs > 2_000 && timeoutMs < 4_000) this.paused.resolve(timeoutMs)
     return timer
   }
 }
@@ -78,10 +78,10 @@ async function playStory(options: Pick<EngineOptions, 'ids'> = { ids: createSequ
   })) as Engine
   const asks = eventOf(engine, 'task.input_required')
   const task = await engine.create({ goal: 'Say which' })
-  const restMs = await clock.rest.promise
-  clock.advance(restMs)
+  const restMs = await clock.paused.promise
+  clock.increment(restMs)
   await asks
-  clock.advance(1_000)
+  clock.increment(1_000)
   await engine.answer(task, 'the larger')
   await engine.result(task)
   await engine.idle()

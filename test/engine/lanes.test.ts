@@ -100,7 +100,7 @@ describe('a lane', () => {
         tasks: { [`${at}`]: { executor: 'work', priority: (at * 7) % lanes, autoStart: false } },
       })) as never,
     )
-    await engine.schedule()
+    await engine.startHeld()
     expect(order.map((at) => (Number(at) * 7) % lanes)).toEqual(
       Array.from({ length: lanes }, (_, at) => lanes - 1 - at),
     )

@@ -18,7 +18,7 @@ async function setup(policy: 'block' | 'cancel' | 'ignore') {
     deadline: clock.now() + 1000,
     onDependencyFailure: policy,
   })
-  clock.advance(1000)
+  clock.increment(1000)
   await reached(engine, task, 'failed')
   const failBlocker = async () => engine.fail(await engine.start(blocker), 'no')
   return { clock, engine, parent, blocker, task, failBlocker }
@@ -53,7 +53,7 @@ describe('a failed task whose dependency failed meanwhile', () => {
     const deadline = clock.now() + 1000
     const last = { after: 'first', deadline, onDependencyFailure: 'cancel', priority: 1 } as const
     const group = await engine.create({ name: 'group', tasks: { last, first: { deadline } } })
-    clock.advance(1000)
+    clock.increment(1000)
     await reached(engine, group, 'failed')
     await engine.retry(group)
     expect((await engine.children(group)).map(({ name, status }) => [name, status])).toEqual([
@@ -77,7 +77,7 @@ describe('a failed task whose dependency was removed', () => {
     const blocker = await engine.create({ name: 'blocker' })
     const task = await engine.create({ executor: 'work', blockedBy: [blocker.id], deadline: clock.now() + 1000 })
     await engine.cancel(blocker)
-    clock.advance(1000)
+    clock.increment(1000)
     await reached(engine, task, 'failed')
     expect(await engine.purge({ before: clock.now() })).toMatchObject({ families: 1, tasks: 1 })
     expect(await engine.retry(task)).toMatchObject({ ready: true, blockedBy: [] })

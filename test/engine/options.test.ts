@@ -117,7 +117,7 @@ describe('engine.close', () => {
       () => engine.delete(task),
       () => engine.settled(task),
       () => engine.idle(),
-      () => engine.schedule(),
+      () => engine.startHeld(),
       () => engine.subscribe('*', () => {}),
       () => engine.work(),
     ])

@@ -25,7 +25,7 @@ it('a purge pauses for a second at most when the clock jumps by hours during a t
     read: (query) => ledger.read(query),
     async step<R>(removal: Step<R>) {
       const result = await ledger.step(removal)
-      clock.advance(8 * hour)
+      clock.increment(8 * hour)
       return result
     },
     mayGoOn: () => true,
@@ -34,7 +34,7 @@ it('a purge pauses for a second at most when the clock jumps by hours during a t
   void purge.then(() => (isOver = true))
   for (let second = 0; second < 100 && !isOver; second++) {
     await setImmediate()
-    clock.advance(1_000)
+    clock.increment(1_000)
   }
   expect(isOver).toBe(true)
   expect(await ledger.read((tx) => tx.purge.begun(1))).toEqual([])

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/engine/engine-api.ts'
 import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 import { collect, history, openEngine, puppet, reached, refusalOf, turns } from './world.ts'
 
@@ -32,7 +32,7 @@ async function setup(options: { retentionMs?: number } = {}) {
   })
   /** A moment later, everything that has settled by now is old enough. */
   const purge = () => {
-    clock.advance(1)
+    clock.increment(1)
     return engine.purge({ before: clock.now() })
   }
   return { engine, clock, ledger, hands, purge }
@@ -95,7 +95,7 @@ describe('engine.purge', () => {
     const { engine, clock } = await setup()
     const [old, young] = (await engine.create([{ name: 'old' }, { name: 'young' }])) as Task[]
     await engine.cancel(old!)
-    clock.advance(100)
+    clock.increment(100)
     await engine.cancel(young!)
     expect(await engine.purge({ before: start })).toMatchObject({ families: 0 })
     expect(await engine.purge({ before: start + 100 })).toMatchObject({ families: 1 })
@@ -265,7 +265,7 @@ async function setupTwo(name: string, work: (other: Engine, nth: number) => Prom
     clock,
   })
   const purge = () => {
-    clock.advance(1)
+    clock.increment(1)
     return engine.purge({ before: clock.now() })
   }
   return { engine, other, clock, purge }
@@ -339,7 +339,7 @@ describe('what others do while an engine purges', () => {
     const after = await engine.create({ name: 'after', blockedBy: [root.id], deadline: start + 1_000 })
     ids.push(after.id)
     await engine.cancel(root)
-    clock.advance(1_000)
+    clock.increment(1_000)
     await reached(engine, after, 'failed')
     expect(await engine.purge({ before: start + 1_000 })).toMatchObject({ families: 1 })
     expect(retried).toMatchObject({ status: 'submitted', blockedBy: [] })
@@ -351,7 +351,7 @@ describe('the retention of an engine', () => {
     const { engine, clock } = await setup({ retentionMs: 3_600_000 })
     const pass = async (ms: number) => {
       for (let left = ms; left > 0; left -= 60_000) {
-        clock.advance(Math.min(left, 60_000))
+        clock.increment(Math.min(left, 60_000))
         await turns(20)
       }
     }
@@ -370,7 +370,7 @@ describe('the retention of an engine', () => {
     const { engine, clock } = await setup()
     await engine.cancel(await engine.create({ name: 'task' }))
     for (let day = 0; day < 30; day++) {
-      clock.advance(86_400_000)
+      clock.increment(86_400_000)
       await turns(5)
     }
     expect(await idsOf(engine)).toHaveLength(1)

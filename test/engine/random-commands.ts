@@ -9,13 +9,13 @@ import { createEngine } from '../../src/engine/create-engine.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Task, TaskRecord, TaskStatus } from '../../src/entities/task.ts'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { isReady } from '../../src/machines/readiness.ts'
 import { eventBetween } from '../../src/machines/task-edges.ts'
 import { writeSnapshot } from '../../src/machines/task-snapshot.ts'
 import { eventOf } from '../../src/operations/steps/step-context.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 export const limit = 3
 const limitOfNarrow = 1

@@ -5,11 +5,11 @@ import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine/create-engine.ts'
 import type { CreateOptions, Engine } from '../../src/engine/engine-api.ts'
 import { awaitsChildren, isSettled, type TaskRecord, type TaskStatus } from '../../src/entities/task.ts'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger, Op, Reads, Tx } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { isBroken, isStuckGroup } from '../../src/machines/family.ts'
 import { transition } from '../../src/operations/steps/transition.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { dependencyVerdict, parentVerdict } from '../machines/verdicts.ts'
 
 const someTask = fc.nat(11)

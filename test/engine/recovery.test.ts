@@ -3,9 +3,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type RecoveryHost, recoverDead } from '../../src/actors/recovery.ts'
 import type { CallRecord } from '../../src/entities/call.ts'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { callRow, runRow, taskRow } from '../ledger/factories.ts'
 
 const lost = 'instance-lost'

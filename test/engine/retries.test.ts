@@ -41,7 +41,7 @@ async function restsOf(errors: unknown[], retry: Partial<RetryPolicy>, random = 
     if (now.status === 'failed') break
     const rest = now.notBefore === null ? 0 : now.notBefore - clock.now()
     rests.push(rest)
-    clock.advance(rest)
+    clock.increment(rest)
   }
   return rests
 }
@@ -92,7 +92,7 @@ describe('a retry policy for certain codes', () => {
       executors: {
         work: (_task: ExecutorTask, run: Run) => {
           if (run.attempt === 2) return 'in time'
-          clock.advance(10)
+          clock.increment(10)
           return new Promise((_resolve, reject) => {
             run.signal.addEventListener('abort', () => reject(run.signal.reason as Error))
           })

@@ -97,7 +97,7 @@ describe('one order of priority', () => {
     await engine.create(names.map((name, n) => ({ name, priority: priorities[n] as number })))
     const listed = (await engine.list({ status: 'submitted' })).tasks
     expect(listed.filter(({ executor }) => executor === 'work').map(({ name }) => name)).toEqual(order)
-    await engine.schedule()
+    await engine.startHeld()
     expect(started).toEqual(order)
     const claimed: string[] = []
     for (let task = await claimNext(); task !== null; task = await claimNext()) claimed.push(task.name)

@@ -100,7 +100,7 @@ describe('the scheduler', () => {
       ['e', -1],
     ] as const)
       await engine.create({ executor: 'work', name, priority })
-    await engine.schedule()
+    await engine.startHeld()
     expect(order).toEqual(['a', 'b', 'c', 'd', 'e'])
     expect(seen.most).toBe(1)
   })
@@ -227,23 +227,23 @@ describe('the scheduler', () => {
 })
 
 describe('engine.schedule', () => {
-  it('S3-041 S3-042 engine.schedule starts held tasks, and returns them when the engine is idle', async () => {
+  it('S3-041 S3-042 engine.startHeld starts held tasks, and returns them when the engine is idle', async () => {
     const { executor } = recorder()
     const engine = await openEngine({ executors: { work: executor }, autoStart: false })
     const [one, two] = await engine.create([{ executor: 'work' }, { executor: 'work' }])
     await engine.create({ name: 'by hand' })
-    const done = await engine.schedule()
+    const done = await engine.startHeld()
     expect(done.map(({ id, status }) => [id, status])).toEqual([
       [one?.id, 'completed'],
       [two?.id, 'completed'],
     ])
-    expect(await engine.schedule()).toEqual([])
+    expect(await engine.startHeld()).toEqual([])
   })
 
   it('engine.schedule starts a thousand held tasks in pieces, between which others run', async () => {
     const engine = await openEngine({ executors: { work: () => 1 }, autoStart: false })
     const held = await engine.create(Array.from({ length: 1_000 }, () => ({ executor: 'work' })))
-    const done = await engine.schedule()
+    const done = await engine.startHeld()
     expect(new Set(done.map(({ id, status }) => `${id} ${status}`))).toEqual(
       new Set(held.map(({ id }) => `${id} completed`)),
     )

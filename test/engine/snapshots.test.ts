@@ -1,8 +1,8 @@
 // The engine reads one consistent state, although another process commits in the middle of the read: nothing is lost
 // between two statements, neither in the counts of the status nor in the stream of a task.
 import { expect, it, onTestFinished } from 'vitest'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Op, Reads, Tx } from '../../src/ledger/ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { openLedger, SimulatedClock } from '../../src/testing/index.ts'
 import { eventRow, messageRow, someTime, taskRow } from '../ledger/factories.ts'
 import { openSecondConnection } from '../ledger/sqlite/second-connection.ts'
@@ -47,7 +47,7 @@ it('the status counts a task that another process creates while the tasks are be
     status.get().context.lastEvent?.taskId === 'theirs' && status.get().context.counted && both.resolve()
   status.subscribe(look)
   await engine.list()
-  clock.advance(20)
+  clock.increment(20)
   await both.promise
   expect(status.get().context.tasks.submitted).toBe(1)
   expect((await engine.list({ status: 'submitted', limit: 0 })).total).toBe(1)
@@ -83,7 +83,7 @@ it('a stream yields the last message and the end of a task that completes while 
   watched = 'a'
   const items = collect(engine.stream('a'))
   while (watched !== '') await new Promise(setImmediate)
-  clock.advance(20)
+  clock.increment(20)
   expect((await items).map((item) => (item.type === 'message' ? 'the answer' : item.type))).toEqual([
     'start',
     'the answer',

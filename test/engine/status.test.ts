@@ -5,8 +5,8 @@ import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine/create-engine.ts'
 import type { EngineStatus, StatusStore } from '../../src/engine/engine-api.ts'
 import { taskStatuses } from '../../src/entities/task.ts'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { openLedger, SimulatedClock } from '../../src/testing/index.ts'
 import { taskRow } from '../ledger/factories.ts'
 import { deferred, ledgerFile, openEngine, puppet, refusalOf, turns } from './world.ts'
@@ -101,7 +101,7 @@ describe('engine.status', () => {
     expect(engine.status.get().context.tasks).toMatchObject({ submitted: 3, canceled: 1 })
     expect(engine.status).toBe(engine.status)
     expect(counts.tasks).toBe(1)
-    clock.advance(50)
+    clock.increment(50)
     await turns()
     expect(clock.pending).toBe(0)
   })
@@ -111,11 +111,11 @@ describe('engine.status', () => {
     await counted(engine.status)
     for (let n = 0; n < 20; n++) await engine.create({ name: 'by hand' })
     expect([counts.queue, engine.status.get().context.claimable]).toEqual([1, 0])
-    clock.advance(50)
+    clock.increment(50)
     const { claimable, queued } = await until(engine.status, (status) => status.claimable === 20)
     expect([claimable, queued, counts.queue]).toEqual([20, 0, 2])
     await engine.create({ executor: 'elsewhere' } as never)
-    clock.advance(50)
+    clock.increment(50)
     await until(engine.status, (status) => status.queued === 1)
   })
 
@@ -247,7 +247,7 @@ describe('engine.status', () => {
     const emptied = until(store, ({ tasks }) => tasks.completed === 0)
     await turns()
     for (let step = 0; step < 10; step++) {
-      clock.advance(500)
+      clock.increment(500)
       await turns()
     }
     await emptied

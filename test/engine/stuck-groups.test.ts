@@ -236,7 +236,7 @@ describe('a group is judged when everything that concerns it is known', () => {
     await engine.start(child)
     await engine.fail(child, 'broke')
     expect(await engine.get(group)).toMatchObject({ error: { code: 'GROUP_STUCK' } })
-    clock.advance(1_000)
+    clock.increment(1_000)
     await reached(engine, awaiting, 'failed')
     await engine.retry(group)
     expect(await engine.get(group)).toMatchObject({ attempt: 2 })

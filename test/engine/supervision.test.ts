@@ -4,9 +4,9 @@ import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/engine/create-engine.ts'
 import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { deferred, history, ledgerFile, openEngine, puppet, reached, turns, typesOf } from './world.ts'
@@ -15,7 +15,7 @@ import { deferred, history, ledgerFile, openEngine, puppet, reached, turns, type
 async function pass(clock: SimulatedClock, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 100) {
     await turns(3)
-    clock.advance(Math.min(100, left))
+    clock.increment(Math.min(100, left))
   }
   await turns(3)
 }
@@ -111,7 +111,7 @@ describe('a wave of runs', () => {
     const engine = await openEngine({ ledger, maxConcurrent: 10, executors: { trivial: () => null } })
     await engine.create(Array.from({ length: 200 }, () => ({ executor: 'trivial', autoStart: false })))
     commits = 0
-    await engine.schedule()
+    await engine.startHeld()
     stop()
     // One to start them, one that admits the first wave, and one for each of the twenty.
     expect(commits).toBeLessThanOrEqual(24)

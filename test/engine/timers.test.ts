@@ -5,8 +5,8 @@ import { SimulatedClock } from 'xstate'
 import { Failure } from '../../src/core/errors.ts'
 import type { EngineOptions, ExecutorMap } from '../../src/engine/engine-api.ts'
 import { defineExecutor, type ExecutorTask, type Run } from '../../src/entities/executor.ts'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { history, ledgerFile, openEngine, puppet, reached, refusalOf, turns } from './world.ts'
 
 async function setup<const E extends ExecutorMap>(executors: E, options: EngineOptions<E> = {}) {

@@ -35,7 +35,7 @@ describe('engine.pause', () => {
     const refusal = await refusalOf(engine.pause(task), 'INVALID_TRANSITION')
     expect(refusal.message).toMatch('Only a working task can be paused. To hold it back, `block` it by another task.')
     await engine.block(task, [gate.id])
-    clock.advance(5_000)
+    clock.increment(5_000)
     await turns()
     expect(await engine.why(task)).toMatchObject({ message: `It comes after #${gate.seq} gate, not yet completed.` })
     await engine.start(gate)

@@ -8,9 +8,9 @@ it('engine.why names the owner of a claimed task, since when, and when the lease
   const clock = new SimulatedClock(0)
   const engine = await openEngine({ clock })
   const task = await engine.create({ name: 'review' })
-  clock.advance(1_000)
+  clock.increment(1_000)
   const claimed = await engine.claim(task, { owner: 'ann', leaseMs: 60_000 })
-  clock.advance(5_000)
+  clock.increment(5_000)
   await engine.heartbeat(claimed)
   expect(await engine.why(task)).toMatchObject({
     reason: 'running',

@@ -7,7 +7,7 @@ import { planJsonSchema, planKeys, planTaskSchema } from '../../src/plans/plan-s
 import { openEngine } from '../engine/world.ts'
 
 const root = join(import.meta.dirname, '../..')
-const page = readFileSync(join(root, 'docs/task-fields.md'), 'utf8')
+const page = readFileSync(join(root, 'docs/reference/task-fields.md'), 'utf8')
 
 const titles: Record<FieldTaker, string> = {
   create: '`create`',
@@ -33,13 +33,13 @@ function table(): string[] {
 
 const namesFor = (taker: FieldTaker) => rulesFor(taker).map(([name]) => name)
 
-describe('docs/task-fields.md', () => {
-  it('docs/task-fields.md has the table that derives from the definitions of the fields', () => {
+describe('docs/reference/task-fields.md', () => {
+  it('docs/reference/task-fields.md has the table that derives from the definitions of the fields', () => {
     expect(page.match(/^\|.*$/gm)).toEqual(table())
   })
 
-  it('docs/task-fields.md is linked from the README', () => {
-    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('(docs/task-fields.md)')
+  it('docs/reference/task-fields.md is linked from the README', () => {
+    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('(docs/reference/task-fields.md)')
   })
 })
 

@@ -94,7 +94,7 @@ it('GroupCommit leaves the rest of a group to the next one when its time is over
       .step({
         name,
         *decide(tx) {
-          clock.advance(100)
+          clock.increment(100)
           log.push(name)
           yield* tx.setting.put(name, name)
           if (name === 'b') throw new Error('refused')
@@ -118,7 +118,7 @@ it('GroupCommit retries a busy ledger after growing delays with jitter, of at mo
   // Later steps are queued meanwhile.
   const later = add('b')
   while (clock.pending > 0) {
-    clock.advance(100)
+    clock.increment(100)
     await turn()
   }
   expect([await waiting, await later]).toEqual(['a', 'b'])
@@ -159,7 +159,7 @@ it('GroupCommit refuses a step with LEDGER_BUSY after ten seconds, and waits as 
   const refused = expect(add('a')).rejects.toMatchObject({ code: 'LEDGER_BUSY' })
   await turn()
   while (clock.pending > 0) {
-    clock.advance(100)
+    clock.increment(100)
     await turn()
   }
   await refused
@@ -196,7 +196,7 @@ it('GroupCommit waits on close for a step that is being retried', async () => {
   const closing = commits.close().then(() => (closed = true))
   await turn()
   expect(closed).toBe(false)
-  clock.advance(100)
+  clock.increment(100)
   expect(await waiting).toBe('a')
   await closing
   await expect(add('b')).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
@@ -210,7 +210,7 @@ it('GroupCommit waits equally long for a busy ledger when the wall clock jumps',
   await turn()
   clock.jumpTo(clock.now() + 3_600_000)
   while (clock.pending > 0) {
-    clock.advance(100)
+    clock.increment(100)
     await turn()
   }
   expect(await waiting).toBe('a')
@@ -227,7 +227,7 @@ it('GroupCommit closes within its bound and refuses the steps that still wait fo
   })
   const closing = commits.close(100)
   while (clock.pending > 0) {
-    clock.advance(1)
+    clock.increment(1)
     await turn()
   }
   await Promise.all([waiting, queued, closing])

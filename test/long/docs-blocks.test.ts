@@ -42,7 +42,7 @@ describe('programs', () => {
     const saved = allBlocks.filter(({ language, label }) => /^[jt]s$/.test(language) && label !== '')
     const others = saved.filter(({ page }) => !(guides as readonly string[]).includes(page))
     expect(others.map(({ page, language, label }) => [page, language, label])).toEqual([
-      ['docs/inspect.md', 'ts', 'stately.ts'],
+      ['docs/guides/inspect.md', 'ts', 'stately.ts'],
     ])
   })
 

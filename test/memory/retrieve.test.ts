@@ -55,12 +55,12 @@ describe('Recall', () => {
 
   it('mem:retrieve ranks equal texts by age, and age takes at most half of the weight', async () => {
     const { state, recall, clock } = await openFacts(['rye bread old'])
-    clock.advance(30 * day)
+    clock.increment(30 * day)
     await state('rye bread new')
     const [first, second] = await recall('rye bread')
     expect([first?.['content'], second?.['content']]).toEqual(['rye bread new', 'rye bread old'])
     expect((second?.['score'] as number) / (first?.['score'] as number)).toBeCloseTo(0.75)
-    clock.advance(10_000 * day)
+    clock.increment(10_000 * day)
     const [ancient] = await recall('rye bread old')
     expect(ancient?.['score']).toBeCloseTo(0.85 * 0.5)
   })

@@ -367,7 +367,7 @@ function attemptsOn(engine: Engine, id: string, own: string): Record<string, () 
     events: () => first(engine.events()),
     'events of': () => first(engine.events({ taskId: id })),
     subscribe: () => engine.subscribe('*', () => {}),
-    schedule: () => engine.schedule(),
+    startHeld: () => engine.startHeld(),
     setLimits: () => engine.setLimits({ maxConcurrent: 1 }),
     setSharedLimits: () => engine.setSharedLimits({ maxConcurrent: 1 }),
     purge: () => engine.purge({ before: 1 }),

@@ -1,6 +1,7 @@
 // One ledger for many tests, each of which begins with it empty: to create its tables, or its connections, takes longer than most tests.
+
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 /**
  * Deletes the few rows of a test, which takes less time than to truncate all tables, and lets all sequences begin again. The first branch

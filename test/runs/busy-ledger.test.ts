@@ -1,9 +1,9 @@
 // A ledger that another process locks for long says nothing about the work: runs wait, outside callers get an error.
 import { describe, expect, it } from 'vitest'
 import { ErrandError, type ExecutorTask, type Run } from '../../src/index.ts'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { openEngine, refusalOf } from '../engine/world.ts'
 
 /** Refuses each of the named steps, and each `read`, so many times, as a ledger does that has waited for too long. */

@@ -206,10 +206,10 @@ describe('the time without requests after which a held call is refused', () => {
       await held
     })
     await world.clock.until(world.clock.holding())
-    world.clock.advance(divergenceWaitMs * 0.9)
+    world.clock.increment(divergenceWaitMs * 0.9)
     asking.resolve()
     await asked.promise
-    world.clock.advance(divergenceWaitMs * 0.9)
+    world.clock.increment(divergenceWaitMs * 0.9)
     expect(world.clock.isHolding).toBe(true)
     expect((await refusal(world)).code).toBe('CALL_DIVERGED')
   })
@@ -226,7 +226,7 @@ describe('the time without requests after which a held call is refused', () => {
     })
     await world.clock.until(world.clock.holding())
     await executing.promise
-    for (let n = 0; n < 5; n++) world.clock.advance(divergenceWaitMs)
+    for (let n = 0; n < 5; n++) world.clock.increment(divergenceWaitMs)
     expect(world.clock.isHolding).toBe(true)
     done.resolve()
     expect((await refusal(world)).code).toBe('CALL_DIVERGED')
@@ -237,7 +237,7 @@ describe('the time without requests after which a held call is refused', () => {
     await world.clock.until(world.clock.holding())
     for (let n = 0; n < 10; n++) {
       world.clock.jumpTo(world.clock.now() + 3_600_000)
-      world.clock.advance(divergenceWaitMs / 20)
+      world.clock.increment(divergenceWaitMs / 20)
     }
     expect(world.clock.isHolding).toBe(true)
     expect((await refusal(world)).code).toBe('CALL_DIVERGED')

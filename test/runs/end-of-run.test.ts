@@ -407,7 +407,7 @@ describe('a run that has ended is not closed', () => {
     await world.engine.resume(task)
     for (let passed = 0; passed < 10_000; passed += 500) {
       await turns()
-      clock.advance(500)
+      clock.increment(500)
     }
     expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress'])
     expect((await world.engine.runs(task)).map(({ status }) => status)).toEqual(['ending'])
@@ -592,7 +592,7 @@ describe('a call of a run', () => {
     )
     const task = await world.engine.create({ executor: 'work' })
     await noted.promise
-    clock.advance(600)
+    clock.increment(600)
     await turns()
     expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress'])
     expect(commands).toEqual(['begins'])
@@ -675,10 +675,10 @@ it('a time-out of a run is judged by an engine that has its retry policy, not by
   const other = await createWorld(work, { clock: myTime, executors: { other: async () => 'other' } }, ledger)
   const task = await owner.engine.create({ executor: 'work' })
   await running.promise
-  myTime.advance(2_000)
+  myTime.increment(2_000)
   await other.engine.result(await other.engine.create({ executor: 'other' }))
   expect((await other.engine.get(task))?.status).toBe('working')
-  hisTime.advance(2_000)
+  hisTime.increment(2_000)
   expect(await owner.engine.result(task)).toBe('second')
 })
 

@@ -80,7 +80,7 @@ it.each(kinds)(
     const task = await world.engine.create({ executor: 'work', retry })
     await reported.promise
     await new Promise(setImmediate)
-    clock.advance(200)
+    clock.increment(200)
     expect(await world.engine.result(task)).toBe(1)
     expect(charges).toBe(1)
     expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['completed'])

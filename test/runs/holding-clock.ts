@@ -46,7 +46,7 @@ export class HoldingClock extends SimulatedClock {
     over.catch(() => {})
     while (!isOver) {
       await turn()
-      this.advance(tickMs)
+      this.increment(tickMs)
     }
     return over
   }

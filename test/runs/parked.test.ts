@@ -150,7 +150,7 @@ it('a wait in memory times out', async () => {
   const { engine, eventOf } = await createWorld(work, { clock, maxConcurrent: 1 })
   const task = await engine.create({ executor: 'work' })
   await eventOf(task.id, 'run.parked')
-  clock.advance(1_000)
+  clock.increment(1_000)
   expect(await engine.result(task)).toBe('TIMEOUT')
 })
 
@@ -165,13 +165,13 @@ it('the time limit of a run does not count while it is parked, and begins anew',
   const { engine, eventOf } = await createWorld(work, { clock })
   const task = await engine.create({ executor: 'work', timeoutMs: 1_000 })
   await eventOf(task.id, 'run.parked')
-  clock.advance(5_000)
+  clock.increment(5_000)
   const [child] = await engine.children(task)
   await completeByHand(engine, child as never)
   await done.promise
-  clock.advance(999)
+  clock.increment(999)
   expect(await engine.get(task)).toMatchObject({ status: 'working' })
-  clock.advance(1)
+  clock.increment(1)
   await expect(engine.result(task)).rejects.toMatchObject({
     details: { error: { code: 'TIMEOUT', message: 'Run 1 took longer than 1000 ms' } },
   })

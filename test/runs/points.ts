@@ -1,7 +1,8 @@
 // The points of a journal: a test is notified of each call that begins or ends as soon as it is durable, before its run
 // is.
+
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 /** Steps that are points of a journal. */
 const isPoint = ({ name }: { name: string }): boolean => name === 'begin call' || name === 'finish call'

@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
 import type { Run } from '../../src/entities/executor.ts'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { turns } from '../engine/world.ts'
 import { aborted, codeOf, createWorld, gate, type WorkFunction, type World } from './world.ts'
@@ -26,7 +26,7 @@ const ways = {
   sleep: {
     wait: (run: Run) => run.sleep(hour).then(() => 'slept'),
     event: 'task.waiting',
-    end: (_engine: Engine, _id: string, clock: SimulatedClock) => clock.advance(hour),
+    end: (_engine: Engine, _id: string, clock: SimulatedClock) => clock.increment(hour),
     result: 'slept',
   },
   wait: {
@@ -34,7 +34,7 @@ const ways = {
     event: 'task.waiting',
     end: async (engine: Engine, id: string) => {
       const [child] = await engine.children(id)
-      await engine.schedule()
+      await engine.startHeld()
       return engine.result((child as { id: string }).id)
     },
     result: 'other',
@@ -235,11 +235,11 @@ describe('a run that waits and is ended otherwise', () => {
   const endings = {
     pause: (engine: Engine, id: string) => engine.pause(id),
     cancel: (engine: Engine, id: string) => engine.cancel(id),
-    'time-out': (_engine: Engine, _id: string, clock: SimulatedClock) => clock.advance(1_000),
+    'time-out': (_engine: Engine, _id: string, clock: SimulatedClock) => clock.increment(1_000),
     'close of the engine': (engine: Engine, _id: string, clock: SimulatedClock) => {
       const closing = engine.close()
       // The call in flight ends with the time that `close` gives it.
-      clock.advance(1_000)
+      clock.increment(1_000)
       return closing
     },
   }
@@ -351,7 +351,7 @@ describe('run.onSuspend', () => {
     await world.engine.answer(task, 'yes')
     await turns()
     expect(await world.engine.runs(task)).toHaveLength(1)
-    clock.advance(1_000)
+    clock.increment(1_000)
     expect(await world.engine.result(task)).toBe('yes')
   })
 

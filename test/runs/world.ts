@@ -5,9 +5,9 @@ import { createEngine } from '../../src/engine/create-engine.ts'
 import type { Engine, EngineOptions, ExecutorMap } from '../../src/engine/engine-api.ts'
 import type { EventType, TaskEvent } from '../../src/entities/event.ts'
 import type { AnyExecutor, Executor, ExecutorTask, Run } from '../../src/entities/executor.ts'
+import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger, LedgerObserver, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 export type WorkFunction = (task: ExecutorTask, run: Run) => unknown
 export type WorkEngine = Engine<{ work: AnyExecutor; other: AnyExecutor }>

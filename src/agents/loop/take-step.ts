@@ -5,7 +5,6 @@ import { schemaPair } from '../../bus/json-schema.ts'
 import { answerSchema } from '../../bus/model-schema.ts'
 import { ErrandError, Failure } from '../../core/errors.ts'
 import { omitUndefined } from '../../core/omit-undefined.ts'
-import { sleep } from '../../core/signals.ts'
 import { startOf, storableText } from '../../core/storable-text.ts'
 import { toStoredError } from '../../core/stored-error.ts'
 import { identOf } from '../../entities/call.ts'
@@ -84,7 +83,7 @@ export async function takeStep(request: StepRequest): Promise<void> {
     if (delay === undefined) throw failure
     if (delay > maxHeldRestMs) await run.sleep(delay, { key: `${rest}:${tries}` })
     else {
-      await sleep(agentRun.clock, delay, run.signal)
+      await agentRun.pause(delay)
       run.signal.throwIfAborted()
     }
   }

@@ -175,7 +175,7 @@ class LiveMirror implements BoardMirror {
   #scan(): void {
     this.#due.scan = true
     this.#wake()
-    this.#timer = this.#host.clock.setTimeout(() => this.#scan(), this.#settings.pollMs)
+    this.#timer = this.#host.clock.setTimeout(() => this.#scan(), this.#settings.pollMs, true)
     // The timer must not keep the process alive.
     ;(this.#timer as { unref?: () => void }).unref?.()
   }

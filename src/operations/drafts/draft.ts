@@ -22,6 +22,8 @@ export interface TaskDraft extends StoredFields {
   blockedBy: string[]
   group: boolean
   held: boolean
+  /** How long it rests after its creation. */
+  delayMs: number
   policy: TaskPolicy
   /** Its own team; `later`: only the branch of one. */
   team: TeamSpec | 'later' | null
@@ -169,6 +171,7 @@ function draftTree(
     blockedBy,
     group,
     held,
+    delayMs: spec.delayMs ?? 0,
     policy: policyOf(spec, executor, context),
     metadata: metadataOf(spec.metadata),
     team: teamSpecOf(spec),

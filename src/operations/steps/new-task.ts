@@ -25,6 +25,7 @@ export function newTask(
 ): NewTask {
   const {
     blockedBy: _blockedBy,
+    delayMs,
     opening: _opening,
     team: _team,
     agentId: _agent,
@@ -33,6 +34,7 @@ export function newTask(
     principal = parent?.policy.principal,
     ...fields
   } = draft
+  const startsAt = Math.max(draft.notBefore ?? 0, at + delayMs)
   const task: NewTask = {
     ...fields,
     policy: {
@@ -62,7 +64,7 @@ export function newTask(
     stuckBy: null,
     wakes: 0,
     crashes: 0,
-    notBefore: draft.notBefore !== null && draft.notBefore > at ? dueAfter(draft.notBefore, 0) : null,
+    notBefore: startsAt > at ? dueAfter(startsAt, 0) : null,
     progress: null,
     snapshot: '',
     version: 1,

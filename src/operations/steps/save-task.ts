@@ -167,6 +167,7 @@ function draftOf({ id, parentId, systemPrompt }: SaveTaskRequest): TaskDraft {
     team: null,
     agentId: null,
     agentNamed: false,
+    delayMs: 0,
     runsCommands: false,
     opening: [],
   }

@@ -26,7 +26,7 @@ export function* startableTasks(tx: Reads, executors: readonly string[]): Op<Sta
 
 /** Starts those of the tasks that only `autoStart: false` still holds back. Returns their ids. */
 export function startHeld(ids: readonly string[], ctx: StepContext): Step<string[]> {
-  return step('schedule', function* (tx) {
+  return step('start held', function* (tx) {
     const started: string[] = []
     for (const id of ids) {
       const task = yield* tx.task.get(id)

@@ -1,4 +1,4 @@
-// What `engine.schedule` does.
+// What `engine.startHeld` does.
 import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { type Startable, startableTasks, startedAtOnce, startHeld } from '../steps/start-held.ts'

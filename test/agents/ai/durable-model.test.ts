@@ -181,7 +181,7 @@ describe('a step of a durable model', () => {
       { clock },
     )
     await asked
-    clock.advance(50)
+    clock.increment(50)
     expect((await work).result).toBe('ErrandError: Call "model mock-1" took longer than 50 ms.')
   })
 })
@@ -274,10 +274,10 @@ describe('a failure of the provider of a durable model', () => {
       )
       while (model.doGenerateCalls.length === 0) await turns(1)
       await turns()
-      clock.advance(6_999)
+      clock.increment(6_999)
       await turns()
       expect(model.doGenerateCalls).toHaveLength(1)
-      clock.advance(1)
+      clock.increment(1)
       expect((await work).result).toEqual(textOf('At last.'))
     },
   )

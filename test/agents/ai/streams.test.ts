@@ -217,7 +217,7 @@ describe('a streamed step of a durable model', () => {
     await byCaller.stopped
     await byTime.begun
     await turns()
-    clock.advance(50)
+    clock.increment(50)
     expect((await work).result).toEqual(['AbortError', expect.any(String)])
     await byTime.stopped
     expect(byTime.model.doStreamCalls).toHaveLength(1)

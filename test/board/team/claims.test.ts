@@ -160,9 +160,9 @@ describe('The claim log', () => {
     await createAll(bus, { subject: 'Write', role: 'writer' })
     const at = clock.now()
     await bus.call('board:claim', { id: 1, as: 'ada', role: 'writer' })
-    clock.advance(10)
+    clock.increment(10)
     await bus.call('board:release', { id: 1, as: 'ada', reason: 'lunch' })
-    clock.advance(10)
+    clock.increment(10)
     await bus.call('board:claim_next', { role: 'writer' }, { caller: { surface: 'mcp', owner: 'bob' } })
     const { claims } = await bus.call('board:log', { id: 1 })
     const line = { id: 1, taskId: (await bus.call('board:get', { id: 1 })).task.taskId }

@@ -15,7 +15,7 @@ it('a purge deletes mail read before its time, and keeps unread mail and open re
   expect((await bus.call('board:inbox', { as: 'bob' })).mail).toHaveLength(3)
   await bus.call('board:respond', { as: 'bob', requestId: done, approve: true })
   await bus.call('board:send', { as: 'ada', to: 'bob', body: 'unread' })
-  clock.advance(1_000)
+  clock.increment(1_000)
   await engine.purge({ before: clock.now() })
 
   const { requests } = await bus.call('board:requests', { as: 'bob' })

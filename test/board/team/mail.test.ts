@@ -11,7 +11,7 @@ describe('The inbox of a member', () => {
     const { bus, clock } = await openTeam()
     const sentAt = clock.now()
     const { id } = await bus.call('board:send', { as: 'ada', to: 'bob', body: 'first', topic: 'tests' })
-    clock.advance(5)
+    clock.increment(5)
     await bus.call('board:send', { as: 'cy', to: 'bob', body: 'second' })
     expect(await bus.call('board:inbox', { as: 'bob' })).toEqual({
       mail: [

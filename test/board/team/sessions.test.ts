@@ -17,7 +17,7 @@ function sessionOf({ bus, clock }: Team, as: string): BoardSession {
 /** Advances the clock in steps short enough that the effects of each are done before the next. */
 async function pass({ clock }: Team, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 100) {
-    clock.advance(Math.min(left, 100))
+    clock.increment(Math.min(left, 100))
     await turns()
   }
 }

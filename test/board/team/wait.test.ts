@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { awaitWork } from '../../../src/board/team/await-work.ts'
 import { ErrandError } from '../../../src/core/errors.ts'
+import { delegateLedger } from '../../../src/ledger/delegate-ledger.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
-import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
 import { createFaultyLedger } from '../../../src/testing/faulty-ledger.ts'
 import { ledgerFile, openEngine, refusalOf, turns } from '../../engine/world.ts'
 import { modelOf } from '../../operations/world.ts'
@@ -35,7 +35,7 @@ describe('An idle member', () => {
     expect(await next()).toMatchObject({ kind: 'task', task: { id: 1 } })
     const idle = next()
     await turns()
-    clock.advance(1_000)
+    clock.increment(1_000)
     expect(await idle).toEqual({ kind: 'idle' })
     expect((await bus.call('board:get', { id: 3 })).task).toMatchObject({ status: 'pending', owner: '' })
   })
@@ -44,10 +44,10 @@ describe('An idle member', () => {
     const { bus, engine, clock } = await openTeam({ work: false })
     const wait = watched(awaitWork(engine, { as: 'ada', idleTimeoutMs: 10_000, pollMs: 100 }))
     await turns()
-    clock.advance(9_999)
+    clock.increment(9_999)
     await turns()
     expect(wait.done).toBe(false)
-    clock.advance(1)
+    clock.increment(1)
     expect(await wait.work).toEqual({ kind: 'idle' })
 
     // Where no engine works, the end of a lease adds no event: only the periodic check finds it.
@@ -55,10 +55,10 @@ describe('An idle member', () => {
     await bus.call('board:claim', { id: 1, as: 'bob', leaseMs: 500 })
     const other = watched(awaitWork(engine, { as: 'ada', idleTimeoutMs: 10_000, pollMs: 2_000 }))
     await turns()
-    clock.advance(1_999)
+    clock.increment(1_999)
     await turns()
     expect(other.done).toBe(false)
-    clock.advance(1)
+    clock.increment(1)
     expect(await other.work).toMatchObject({ kind: 'task', task: { id: 1, owner: 'ada', fence: 2 } })
   })
 
@@ -140,11 +140,11 @@ describe('An idle member', () => {
     const wait = watched(awaitWork(engine, { as: 'ada', idleTimeoutMs: 1_500_000, pollMs: 600_000 }))
     for (let passed = 0; passed < 1_400_000; passed += 200_000) {
       await turns()
-      clock.advance(200_000)
+      clock.increment(200_000)
     }
     await turns()
     expect(wait.done).toBe(false)
-    clock.advance(100_000)
+    clock.increment(100_000)
     expect(await wait.work).toEqual({ kind: 'idle' })
     await refusalOf(bus.call('board:wait', { as: 'ada', timeoutMs: 600_001 }), 'INVALID_INPUT')
   })
@@ -232,7 +232,7 @@ describe('Several idle members', () => {
     await Promise.race(waits.map(({ work }) => work))
     await turns()
     expect(waits.filter(({ done }) => done)).toHaveLength(1)
-    clock.advance(1_000)
+    clock.increment(1_000)
     const kinds = (await Promise.all(waits.map(({ work }) => work))).map(({ kind }) => kind)
     expect(kinds.sort()).toEqual(['idle', 'idle', 'idle', 'task'])
   })

@@ -73,7 +73,7 @@ describe('A workspace', () => {
     [
       'left by its owner',
       async ({ clock }) => {
-        clock.advance(1_000)
+        clock.increment(1_000)
         await turns()
       },
     ],

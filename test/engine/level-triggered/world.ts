@@ -70,7 +70,7 @@ export class World {
   /** Lets time pass in steps, and checks the laws in between. */
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= pieceMs) {
-      this.clock.advance(Math.min(left, pieceMs))
+      this.clock.increment(Math.min(left, pieceMs))
       await turns(3)
       await this.laws.inspect()
     }
@@ -78,7 +78,7 @@ export class World {
 
   /** Like a machine that slept: everything that fell due meanwhile is due now. */
   async leap(ms: number): Promise<void> {
-    this.clock.advance(ms)
+    this.clock.increment(ms)
     for (const host of this.hosts) host.leapt()
     await turns(3)
   }
@@ -97,7 +97,7 @@ export class World {
     for (let turn = 0; turn < 400; turn++) {
       if (this.hosts.every((host) => host.opening === undefined && host.changing === undefined)) break
       for (const host of this.hosts) host.close()
-      this.clock.advance(200)
+      this.clock.increment(200)
       await turns(2)
     }
     for (const stop of this.#stops) stop()

@@ -326,7 +326,7 @@ const maxPieceMs = 300
 /** Lets time pass in pieces, with turns in between, so that heartbeats can be sent. */
 export async function passTime(world: World, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= maxPieceMs) {
-    world.clock.advance(Math.min(left, maxPieceMs))
+    world.clock.increment(Math.min(left, maxPieceMs))
     await turns(2)
   }
 }

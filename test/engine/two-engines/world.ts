@@ -357,7 +357,7 @@ export class World {
     for (const puppet of this.puppets) if (!puppet.over) puppet.throw('OVER')
     // A clock that stands still would give up no run.
     while (!over) {
-      this.clock.advance(400)
+      this.clock.increment(400)
       await setImmediate()
     }
     await closed

@@ -316,19 +316,19 @@ describe('a failing check for commits of other processes', () => {
     const commitElsewhere = secondConnection(file)
     let changed = 0
     ledger.observe({ committed() {}, changed: () => (changed += 1), failed() {} }, { watchOthers: true })
-    clock.advance(20)
+    clock.increment(20)
     changed = 0
     const dataVersion = disk.connection.dataVersion
     disk.connection.dataVersion = () => {
       throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' })
     }
     commitElsewhere('theirs')
-    clock.advance(60)
+    clock.increment(60)
     expect(changed).toBe(3)
     disk.connection.dataVersion = dataVersion
-    clock.advance(20)
+    clock.increment(20)
     expect(changed).toBe(4)
-    clock.advance(200)
+    clock.increment(200)
     expect(changed).toBe(4)
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { delegateLedger } from '../../../src/ledger/delegate-ledger.ts'
 import type { Op } from '../../../src/ledger/op.ts'
-import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
 import { openLedger } from '../../../src/testing/index.ts'
 import { openBoard } from '../../board/world.ts'
 import { refusalOf } from '../../engine/world.ts'

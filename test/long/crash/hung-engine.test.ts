@@ -221,7 +221,7 @@ async function outcomesIn(place: Place, task: Task) {
 
 describe('A machine that slept for an hour', () => {
   it.each([
-    ['its timers fire one after the other', (clock: SimulatedClock) => clock.advance(3_600_000)],
+    ['its timers fire one after the other', (clock: SimulatedClock) => clock.increment(3_600_000)],
     ['its clock jumps', (clock: SimulatedClock) => clock.jumpTo(clock.now() + 3_600_000)],
   ])('S0-109 no engine loses a run when the machine slept for an hour and %s', async (_how, sleep) => {
     const place = createPlace()
@@ -253,13 +253,13 @@ describe('A machine that slept for an hour', () => {
       tasks.push((await (engines[index] as Engine).create({ executor: name } as never)) as unknown as Task)
       await began
       // Their checks and heartbeats are at different times.
-      clock.advance(70)
+      clock.increment(70)
       await turns()
     }
     sleep(clock)
     for (let ctx = 0; ctx < 300; ctx++) {
       await turns()
-      clock.advance(50)
+      clock.increment(50)
     }
     await turns()
     const [engine] = engines as [Engine]

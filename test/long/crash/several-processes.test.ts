@@ -3,8 +3,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { isAlive, type ProcessGroup, processGroupOf } from '../../../src/commands/process-group.ts'
+import { delegateLedger } from '../../../src/ledger/delegate-ledger.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
-import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
 import { createOne, createPlace, drawSeed, effectsOf, openEngine, randomOf, startEngine } from '../../crash/child.ts'
 import { violations } from '../../crash/invariants.ts'
 

@@ -9,12 +9,12 @@ import { createEngine } from '../../../src/engine/create-engine.ts'
 import type { Engine } from '../../../src/engine/engine-api.ts'
 import type { ExecutorTask, Run } from '../../../src/entities/executor.ts'
 import type { Task } from '../../../src/entities/task.ts'
+import { delegateLedger } from '../../../src/ledger/delegate-ledger.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { applicationId } from '../../../src/ledger/migrations/migrations.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { ServerHeartbeat } from '../../../src/ledger/postgres/server-heartbeat.ts'
 import { parseServerUrl } from '../../../src/ledger/postgres/server-url.ts'
-import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
 import { SimulatedClock } from '../../../src/testing/simulated-clock.ts'
 import { adminOf, openSecond, startLifeProcess } from '../../postgres/life.ts'
 import { createLedger, type TestServer, testServer } from '../../postgres/server.ts'
@@ -203,12 +203,12 @@ describe.skipIf(server === undefined)('the lease of an engine on a PostgreSQL se
       isAsked = true
       deliver(message)
     })
-    clock.advance(leaseMs / 3)
+    clock.increment(leaseMs / 3)
     heartbeat.beatNow()
     await renewed.promise
-    clock.advance(leaseMs / 2)
+    clock.increment(leaseMs / 2)
     expect(said).toEqual([])
-    clock.advance(leaseMs / 2)
+    clock.increment(leaseMs / 2)
     expect(said).toEqual(['lapsed'])
   })
 

@@ -1,7 +1,7 @@
 // The contract must be able to fail: it has to find the planted fault of each of these ledgers, and a sound ledger passes.
 
 import { describe, expect, it } from 'vitest'
-import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
+import { delegateLedger } from '../../../src/ledger/delegate-ledger.ts'
 import type { Ledger, Op, Reads, Step, Tx } from '../../../src/testing/index.ts'
 import { openLedger } from '../../../src/testing/index.ts'
 import { ledgerContract } from '../../ledger/contract/ledger-contract.ts'

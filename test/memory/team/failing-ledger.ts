@@ -1,7 +1,8 @@
 // A ledger that fails, or kills the process, in the middle of a step: at its n-th statement, after all before it were written. The test
 // decides what happens then.
+
+import { delegateLedger } from '../../../src/ledger/delegate-ledger.ts'
 import type { Ledger, Op, Step } from '../../../src/ledger/ledger.ts'
-import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
 
 export interface Midway {
   /** Name of the step. */

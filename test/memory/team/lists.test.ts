@@ -41,9 +41,9 @@ describe('task:types', () => {
     ]
     const dropped = await make('research')
     await make()
-    clock.advance(1_000)
+    clock.increment(1_000)
     await team.call('task:complete', { taskId: quick })
-    clock.advance(2_000)
+    clock.increment(2_000)
     await team.call('task:complete', { taskId: slow })
     await team.engine.start(failing)
     await team.engine.fail(failing, 'no way')
@@ -67,10 +67,10 @@ describe('agent:timeline', () => {
     ]
     const ada = await joins(team, first.taskId, 'ada', { role: 'implementer', objectives: [1] })
     await joins(team, first.taskId, 'bob')
-    clock.advance(5_000)
+    clock.increment(5_000)
     await ada.completes('Did a')
     await joins(team, second.taskId, 'ada')
-    clock.advance(1_000)
+    clock.increment(1_000)
     await joins(team, first.taskId, 'ada')
     const { stints } = await team.call('agent:timeline', { agentId: 'ada' })
     const startedAt = clock.now() - 6_000

@@ -83,9 +83,9 @@ describe('objective:update', () => {
   it('S2-030 objective:update raises updatedAt of the task and is logged with time and agent', async () => {
     const { call, taskId, clock, engine } = await setup()
     const before = await engine.get(taskId)
-    clock.advance(1_000)
+    clock.increment(1_000)
     await call('objective:update', { taskId, objectiveId: 1, status: 'active', agentId: 'ada' })
-    clock.advance(1_000)
+    clock.increment(1_000)
     await call('objective:update', { taskId, objectiveId: 1, status: 'blocked', notes: 'no access' })
     await call('objective:update', { taskId, objectiveId: 2, status: 'done', agentId: 'bob' })
     const created = before?.createdAt as number

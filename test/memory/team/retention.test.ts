@@ -86,9 +86,9 @@ describe('A purge of settled families', () => {
     const team = await openWithRows({ work: false, clock })
     const { call, engine } = team
     await live(team, 'Old')
-    clock.advance(1_000)
+    clock.increment(1_000)
     const between = clock.now()
-    clock.advance(1_000)
+    clock.increment(1_000)
     const { taskId } = await live(team, 'New')
     const names = async (agentId: string) => {
       const { stints } = (await call('agent:timeline', { agentId })) as { stints: Json[] }

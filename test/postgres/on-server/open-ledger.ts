@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Clock } from '../../../src/core/clock.ts'
+import { delegateLedger } from '../../../src/ledger/delegate-ledger.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openServerLedger } from '../../../src/ledger/postgres/server-ledger.ts'
 import { isServerUrl, parseServerUrl } from '../../../src/ledger/postgres/server-url.ts'
-import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
 import { noteUnderWay } from '../../ledgers-at-rest.ts'
 import { emptied } from '../shared-ledger.ts'
 

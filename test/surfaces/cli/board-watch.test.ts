@@ -72,7 +72,7 @@ it('errand board --watch updates ages and leases without reading the board', asy
   const watching = watchBoard(io, { engine, board: 'main' }, { choice: all, json: false, clock })
   await wrote(/Parse/)
   const looks = engine.bus.log().length
-  clock.advance(5_000)
+  clock.increment(5_000)
   await wrote(/claimable +5\.0s/)
   expect(engine.bus.log()).toHaveLength(looks)
   io.interrupt()

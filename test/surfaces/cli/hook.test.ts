@@ -395,9 +395,9 @@ it('errand hook without a name lists the hooks', async () => {
   expect(await place.errand('hook')).toMatchObject({ code: 2, err: expect.stringContaining('session-start') })
 })
 
-it('docs/board.md shows the settings that errand hook install writes', async () => {
+it('docs/guides/board.md shows the settings that errand hook install writes', async () => {
   await using place = new Workplace()
-  const page = readFileSync(new URL('../../../docs/board.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../../docs/guides/board.md', import.meta.url), 'utf8')
   const shown = /```json\n([\s\S]*?"SessionStart"[\s\S]*?)```/.exec(page)?.[1] ?? ''
   expect(JSON.parse(shown)).toEqual(JSON.parse((await place.errand('hook', 'install')).out))
 })

@@ -2,7 +2,7 @@
 import Database from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
-import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
+import { delegateLedger } from '../../../src/ledger/delegate-ledger.ts'
 import { openLedger, SimulatedClock } from '../../../src/testing/index.ts'
 import { Workplace } from './workplace.ts'
 
@@ -126,7 +126,7 @@ it('errand purge says that it has finished an earlier purge', async () => {
     const clock = new SimulatedClock(0)
     await using engine = await createEngine({ ledger, work: false, clock })
     await engine.cancel(await engine.create({ name: 'old' }))
-    clock.advance(1)
+    clock.increment(1)
     await expect(engine.purge({ before: clock.now() })).rejects.toThrow('cut off')
     await inner.close()
   }

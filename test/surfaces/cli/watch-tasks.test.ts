@@ -52,7 +52,7 @@ it('errand ps --watch updates ages without reading the ledger', async () => {
   })
   const watching = watchTasks(io, counting, { choice, json: false, clock })
   await wrote(/review/)
-  clock.advance(5_000)
+  clock.increment(5_000)
   await wrote(/claimable +5\.0s/)
   expect(looks).toBe(1)
   io.interrupt()

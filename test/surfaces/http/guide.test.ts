@@ -1,4 +1,4 @@
-// docs/http.md lists every route, every option, and the status of every code that it names.
+// docs/guides/http.md lists every route, every option, and the status of every code that it names.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -6,13 +6,13 @@ import { httpOptionsSchema } from '../../../src/surfaces/http/http-options.ts'
 import { routes } from '../../../src/surfaces/http/routes.ts'
 import { statusOfCode } from '../../../src/surfaces/web/problem.ts'
 
-const guide = readFileSync(join(import.meta.dirname, '../../../docs/http.md'), 'utf8')
+const guide = readFileSync(join(import.meta.dirname, '../../../docs/guides/http.md'), 'utf8')
 
 function sectionOf(heading: string): string {
   return guide.split('\n## ').find((section) => section.startsWith(heading)) ?? ''
 }
 
-it('docs/http.md lists each route, in its own line or by its last segment', () => {
+it('docs/guides/http.md lists each route, in its own line or by its last segment', () => {
   const shown = sectionOf('Routes')
   const missing = routes.filter(({ path }) => {
     const verb = /^\/tasks\/\{taskId\}\/(\w+)$/.exec(path)?.[1]
@@ -22,12 +22,12 @@ it('docs/http.md lists each route, in its own line or by its last segment', () =
   expect(shown.match(/\| `/g)?.length).toBeGreaterThan(15)
 })
 
-it('docs/http.md names each option', () => {
+it('docs/guides/http.md names each option', () => {
   const shown = `${sectionOf('Options')}${sectionOf('Who may do what')}`
   expect(Object.keys(httpOptionsSchema.shape).filter((option) => !shown.includes(`\`${option}`))).toEqual([])
 })
 
-it('docs/http.md lists each error code beside its status', () => {
+it('docs/guides/http.md lists each error code beside its status', () => {
   const lines = sectionOf('Refusals')
     .split('\n')
     .filter((line) => /^\| \d/.test(line))

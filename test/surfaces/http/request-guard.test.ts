@@ -30,7 +30,7 @@ it('X-030 the HTTP request guard refuses requests without the token at every pat
   for (const headers of [noToken, { authorization: `Bearer ${token}x` }, { authorization: `Basic ${token}` }]) {
     for (const [method, path, body] of asked) {
       // In sequence, since wrong tokens are limited as well.
-      clock.advance(3_000)
+      clock.increment(3_000)
       const reply = await ask(method, path, body, headers)
       expect([method, path, problemIn(reply).status]).toEqual([method, path, 401])
       expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer/)
@@ -328,7 +328,7 @@ it('the rate limit of HTTP requests applies to each principal separately, and re
   expect(problemIn(refused).code).toBe('RATE_LIMITED')
   expect(refused.headers.get('retry-after')).toBe('1')
   expect(await statusFor('bob')).toBe(200)
-  clock.advance(500)
+  clock.increment(500)
   expect(await statusFor('ann')).toBe(200)
   expect(await statusFor('ann')).toBe(429)
 })
@@ -394,7 +394,7 @@ it('V-09 invalid HTTP credentials are answered with 429 after too many from one 
   expect(await answer('192.0.2.2', wrong)).toEqual([401, null])
   // A request without a token does not count as a wrong token.
   expect(await answer('192.0.2.1', '')).toEqual([401, null])
-  clock.advance(3_000)
+  clock.increment(3_000)
   expect(await answer('192.0.2.1', wrong)).toEqual([401, null])
   expect(await answer('192.0.2.1', wrong)).toEqual([429, '3'])
 })

@@ -298,12 +298,12 @@ it('an SSE stream sends a heartbeat after each period of silence', async () => {
   const { give } = handHeld(world)
   const pending = world.http(requestOf('POST', '/abilities/held:stream', {}))
   await settle()
-  clock.advance(100)
+  clock.increment(100)
   const stream = eventsOf(await pending)
   for (let beat = 0; beat < 3; beat++) {
     const next = stream.next()
     await settle()
-    clock.advance(15_000)
+    clock.increment(15_000)
     expect((await next)?.comment).toBeDefined()
   }
   const next = stream.next()
@@ -323,10 +323,10 @@ it('an SSE stream is released when its client stops reading', async () => {
   await settle()
   give(0, 0)
   const response = await pending
-  clock.advance(29_999)
+  clock.increment(29_999)
   await settle()
   expect(held.closed).toBe(0)
-  clock.advance(1)
+  clock.increment(1)
   await settle()
   expect(held.closed).toBe(1)
   await expect(response.text()).rejects.toThrow(/stopped reading/)

@@ -109,7 +109,7 @@ it('V-08 V-09 a tenant over HTTP shares limits of requests and streams with no p
   await as(bob)('GET', '/status')
   const [anns, others] = [follow(ann), follow(otherAnn)]
   await turns()
-  clock.advance(100)
+  clock.increment(100)
   expect([(await anns).status, (await others).status]).toEqual([200, 200])
   expect(problemIn(await as(ann)('GET', '/events')).code).toBe('TOO_MANY_STREAMS')
   expect(problemIn(await as(ann)('GET', '/status')).code).toBe('RATE_LIMITED')

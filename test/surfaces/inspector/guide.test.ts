@@ -1,13 +1,13 @@
-// docs/inspect.md agrees with the options, the machines and the defaults of the code.
+// docs/guides/inspect.md agrees with the options, the machines and the defaults of the code.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { machineNames } from '../../../src/engine/machine-charts.ts'
 import { inspectorOptionsSchema } from '../../../src/surfaces/inspector/serve-inspector.ts'
 
-const guide = readFileSync(join(import.meta.dirname, '../../../docs/inspect.md'), 'utf8')
+const guide = readFileSync(join(import.meta.dirname, '../../../docs/guides/inspect.md'), 'utf8')
 
-it('docs/inspect.md lists the options of the inspector', () => {
+it('docs/guides/inspect.md lists the options of the inspector', () => {
   const table = guide.slice(guide.indexOf('| option |'), guide.indexOf('A message is one JSON'))
   const documented = Array.from(table.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm), ([, names = '']) =>
     names.replaceAll('`', '').split(', '),
@@ -15,11 +15,11 @@ it('docs/inspect.md lists the options of the inspector', () => {
   expect(documented.flat().sort()).toEqual(Object.keys(inspectorOptionsSchema.shape).sort())
 })
 
-it('docs/inspect.md names every machine', () => {
+it('docs/guides/inspect.md names every machine', () => {
   const [, names = ''] = /errand graph --machine (task +# or [\w, ]+)/.exec(guide) ?? []
   expect(names.split(/\W+/).filter((word) => word !== 'or')).toEqual([...machineNames])
 })
 
-it('docs/inspect.md states the default of historySize', () => {
+it('docs/guides/inspect.md states the default of historySize', () => {
   expect(guide).toContain(`\`historySize\` | ${inspectorOptionsSchema.parse({}).historySize} |`)
 })

@@ -11,7 +11,7 @@ import type { ExecutorTask, Run } from '../../../src/entities/executor.ts'
 import { loadWebSockets } from '../../../src/surfaces/inspector/load-ws.ts'
 import { serveInspector } from '../../../src/surfaces/inspector/serve-inspector.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
-import { openEngine, puppet, reached, refusalOf, turns } from '../../engine/world.ts'
+import { openEngine, puppet, reached, refusalOf } from '../../engine/world.ts'
 import { isActor, receive, receiveUntilClosed, statesOf } from './receiver.ts'
 
 type Options = Parameters<typeof serveInspector>[1]

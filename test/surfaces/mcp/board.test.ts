@@ -148,7 +148,7 @@ it('S4-060 S4-063 two MCP agents send mail to each other, and wait for mail and 
 /** In steps so short that the effects of each are complete before the next. */
 async function pass(clock: SimulatedClock, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 5_000) {
-    clock.advance(Math.min(left, 5_000))
+    clock.increment(Math.min(left, 5_000))
     await turns()
   }
 }

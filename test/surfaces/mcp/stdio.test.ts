@@ -126,10 +126,10 @@ it('the MCP server over stdio waits a limited time for a slow call, and then end
   const closed = once(input, 'close')
   input.end()
   await closed
-  clock.advance(4_999)
+  clock.increment(4_999)
   await turns()
   expect(engine.bus.log({ limit: 1 })).toEqual([])
-  clock.advance(1)
+  clock.increment(1)
   await broken.promise
   await ended
 })

@@ -341,10 +341,10 @@ describe('A response through the node listener', () => {
     }
     expect(before).toBeGreaterThan(0)
     expect(before).toBeLessThan(64 * 1024 * 1024)
-    clock.advance(29_999)
+    clock.increment(29_999)
     expect(stream.made()).toBe(before)
     const closed = received(socket)
-    clock.advance(1)
+    clock.increment(1)
     await stream.canceled
     socket.resume()
     await closed
@@ -378,7 +378,7 @@ describe('A response through the node listener', () => {
     const closed = received(socket)
     await once(socket, 'data')
     socket.write('5\r\nagain\r\n')
-    clock.advance(1_000)
+    clock.increment(1_000)
     expect(await closed).toContain('413')
   })
 })

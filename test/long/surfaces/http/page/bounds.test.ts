@@ -124,7 +124,7 @@ it('a client that does not read its stream is not sent more and is disconnected 
   // 64 MiB: more than the system buffers for a connection in both directions, and far below a harmful amount.
   expect(before).toBeLessThan(1024)
   await routesAndPageAreServed(server)
-  clock.advance(30_000)
+  clock.increment(30_000)
   await over
   expect(made()).toBeLessThan(before + 3)
 })
@@ -191,7 +191,7 @@ it('a client that sends many requests on one connection gets 429 after the limit
   expect(answers.match(/HTTP\/1\.1 200/g)).toHaveLength(20)
   expect(answers.match(/HTTP\/1\.1 429/g)).toHaveLength(280)
   expect(answers.match(/retry-after: 1/g)).toHaveLength(280)
-  clock.advance(1_000)
+  clock.increment(1_000)
   const later = await open(port, head(port, 'GET /status', 'connection: close'))
   const [answer] = (await once(later, 'data')) as [Buffer]
   expect(answer.toString()).toMatch(/^HTTP\/1\.1 200/)

@@ -1,5 +1,5 @@
 // A ledger that passes every call on to another one, but for the methods that are replaced: how faults and probes come between.
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Ledger } from './ledger.ts'
 
 export function delegateLedger(inner: Ledger, replaced: Partial<Ledger> = {}): Ledger {
   return {
