@@ -235,3 +235,13 @@ it('a hundred parents in one slot wait in memory for their children, and the led
   expect(engine.status.get().context).toMatchObject({ slots: { used: 0 }, running: [] })
   expect(await violationsIn(file)).toEqual([])
 })
+
+it('a clock that tests drive does not wait for a parked run', async () => {
+  const clock = new SimulatedClock()
+  const work = async (_task: unknown, run: Run) =>
+    run.wait(await run.spawn({ name: 'by hand' }), { inMemory: true, timeoutMs: 3_600_000 }).catch(({ code }) => code)
+  const { engine } = await createWorld(work, { clock })
+  const task = await engine.create({ executor: 'work' })
+  await clock.advance('1h')
+  expect(await engine.result(task)).toBe('TIMEOUT')
+})
