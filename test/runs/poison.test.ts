@@ -175,3 +175,73 @@ describe('a task that kills its process', () => {
     expect([outcomes[0]?.status, outcomes[1]?.status, deaths]).toEqual(['completed', 'completed', 4])
   })
 })
+
+describe('a parent that works while its children do', () => {
+  const never = new Promise<never>(() => {})
+
+  /** Opens one engine after the other on a ledger; each dies when its work asks for it. Resolves to the outcome of the first task. */
+  async function lives(
+    deaths: number,
+    names: readonly string[],
+    work: (task: ExecutorTask, run: Run, life: { number: number; end(): void; engine: World['engine'] }) => unknown,
+  ) {
+    const ledger = await openLedger(':memory:')
+    let tasks: Array<{ id: string }> | undefined
+    for (let number = 0; ; number++) {
+      const died = gate()
+      const end = () => {
+        world.die()
+        died.resolve()
+      }
+      const mortal: WorkFunction = (task, run) => work(task, run, { number, end, engine: world.engine })
+      const world: World = await createWorld(mortal, { maxConcurrent: 3, onInterrupt: 'rerun' }, ledger)
+      tasks ??= await Promise.all(names.map((name) => world.engine.create({ name, executor: 'work' })))
+      const { id } = tasks[0] as { id: string }
+      if (number === deaths) return { world, id, outcome: await world.engine.settled(id) }
+      await died.promise
+    }
+  }
+
+  it('children that complete clear the crashes of their parent', async () => {
+    const { outcome, world, id } = await lives(6, ['parent'], async (task, run, life) => {
+      const [, child] = /^child (\d)$/.exec(task.name) ?? []
+      if (child !== undefined) return Number(child) > life.number ? never : 'done'
+      const children = await run.spawn(Array.from({ length: 7 }, (_, n) => ({ name: `child ${n}`, executor: 'work' })))
+      // Alive while the children work; in each life one of them completes.
+      await life.engine.settled(children[life.number] as { id: string })
+      if (life.number < 6) life.end()
+      return 'all'
+    })
+    expect(outcome).toMatchObject({ status: 'completed', result: 'all' })
+    expect((await world.ledger.read((tx) => tx.task.get(id)))?.crashes).toBeLessThan(2)
+  })
+
+  it('the descendants of a task that has to run alone run beside it, and clear it', async () => {
+    const begun: string[] = []
+    const { outcome, world } = await lives(3, ['parent', 'honest'], async (task, run, life) => {
+      if (life.number === 3) begun.push(task.name)
+      if (task.name !== 'parent') return life.number < 3 ? never : 'done'
+      const child = await run.spawn({ name: 'child', executor: 'work' })
+      if (life.number === 3) return (await life.engine.settled(child)).status
+      return run.call('explode', async () => {
+        await turns(5)
+        life.end()
+        return never
+      })
+    })
+    expect(outcome).toMatchObject({ status: 'completed', result: 'completed' })
+    await world.engine.idle()
+    expect(begun).toEqual(['parent', 'child', 'honest'])
+  })
+
+  it('a task that kills its process beside its descendants fails as POISONED', async () => {
+    const { outcome } = await lives(3, ['parent'], async (task, run, life) => {
+      if (task.name !== 'parent') return never
+      await run.spawn({ name: 'child', executor: 'work' })
+      await turns(5)
+      life.end()
+      return never
+    })
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'POISONED' } })
+  })
+})

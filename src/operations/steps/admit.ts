@@ -12,7 +12,7 @@ import type { TaskEventName } from '../../machines/task-machine.ts'
 import { snapshotFault } from '../../machines/task-snapshot.ts'
 import { loadSharedLimits } from './limits.ts'
 import { continueRun } from './park.ts'
-import { runsAlone } from './recover.ts'
+import { solitaryTask } from './recover.ts'
 import { dueAfter, type StepContext } from './step-context.ts'
 import { failAnywhere, transition } from './transition.ts'
 
@@ -161,6 +161,8 @@ interface Room {
   suspects: number
   /** Nothing runs here. */
   isEmpty: boolean
+  /** Runs here, and only its descendants may start beside it. */
+  solitary: TaskRecord | undefined
   /** The kinds of tasks that wait for room. */
   kinds: { any: boolean; inLanes: boolean; suspects: boolean; queuedRuns: boolean }
   /** When the next timer of this engine is due, without the runs that begin now. */
@@ -181,6 +183,7 @@ interface FirstReady {
  */
 function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
   const room = yield* loadRoom(tx, request)
+  if (room.solitary !== undefined) return { heads: yield* loadReadyBelow(tx, room.solitary, room, request), room }
   const executors = room.kinds.any ? request.executors.filter(({ name }) => slotsOf(name, room) > 0) : []
   if (room.isEmpty && room.kinds.suspects) {
     // A task that died `maxCrashes` times beside others runs alone, as soon as nothing runs here: then the next death of its engine is
@@ -191,6 +194,19 @@ function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
   }
   const ready = yield* all(executors.map((each) => loadHeadsOf(tx, each, room, request)))
   return { heads: [...ready.flat(), ...(yield* loadQueuedRuns(tx, room, request))], room }
+}
+
+/** The ready descendants of a task, and the parked ones whose waits are over. */
+function* loadReadyBelow(tx: Reads, { id }: TaskRecord, room: Room, request: AdmitRequest): Op<TaskRecord[]> {
+  if (room.total <= 0) return []
+  const below = yield* tx.task.subtree(id)
+  const queued = yield* loadQueuedRuns(tx, room, request)
+  const named = new Map(request.executors.map((each) => [each.name, each.named]))
+  const mayRun = ({ executor, policy }: TaskRecord): boolean =>
+    executor !== null && named.has(executor) && !(named.get(executor) === true && policy.model === undefined)
+  const heads = below.filter((task) => (task.ready && mayRun(task)) || queued.some((each) => each.id === task.id))
+  for (const { lane } of heads) if (lane !== '') yield* freeSlotsInLane(tx, lane, room, request)
+  return heads
 }
 
 /** Parked runs of this engine whose waits are over. They compete with the ready tasks. */
@@ -308,9 +324,10 @@ function* loadRoom(tx: Reads, request: AdmitRequest): Op<Room> {
     loadFirst(tx, request),
   ])
   const open = sumOf(own.perExecutor)
-  const isFull = own.crashes >= maxCrashes && (yield* runsAlone(tx, instanceId, maxCrashes))
+  const solitary = own.crashes >= maxCrashes ? yield* solitaryTask(tx, instanceId, maxCrashes) : undefined
   const room: Room = {
-    total: isFull ? 0 : maxConcurrent - open,
+    total: maxConcurrent - open,
+    solitary,
     perExecutor: new Map(executors.map(({ name, limit }) => [name, limit - (own.perExecutor.get(name) ?? 0)])),
     perLane: new Map(),
     suspects: own.crashes >= suspectFrom(maxCrashes) ? 0 : 1,

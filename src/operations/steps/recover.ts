@@ -76,12 +76,19 @@ function* endCrashed(tx: Tx, live: readonly Live[], lost: LostEngine, maxCrashes
   )
   for (const [index, { task, facts }] of working.entries()) {
     const crashes = (facts.progressed ? 0 : task.crashes) + (charged[index] ? 1 : 0)
-    // Only a run that was alone is certain to have caused the crash: a suspect that died beside others is tried once more, alone
-    // (admit.ts).
-    const poisoned = charged[index] && !facts.progressed && crashes >= maxCrashes && working.length === 1
-    if (poisoned) yield* poison(tx, task, crashes, lost, ctx)
+    // Only a run that was alone, or beside its own descendants, is certain to have caused the crash: a suspect that died beside others is
+    // tried once more, alone (admit.ts).
+    const isSuspect = charged[index] && !facts.progressed && crashes >= maxCrashes
+    if (isSuspect && (yield* isAlone(tx, task, working))) yield* poison(tx, task, crashes, lost, ctx)
     else yield* releaseRun(tx, task, 'interrupted', ctx, crashes)
   }
+}
+
+function* isAlone(tx: Reads, { id }: TaskRecord, working: readonly Live[]): Op<boolean> {
+  for (const { task } of working) {
+    if (task.id !== id && !(yield* tx.task.ancestors(task.id)).some((above) => above.id === id)) return false
+  }
+  return true
 }
 
 /** Fails a task whose runs died repeatedly without progress. */
@@ -108,20 +115,26 @@ export function closeRunsOf(lost: LostEngine, kept: ReadonlySet<string>, ctx: St
   })
 }
 
-/** Whether an outcome or a message of this run is in the ledger. A call that has only begun is not progress. */
+/**
+ * Whether an outcome or a message of this run is in the ledger, or a descendant has completed during it. A call that has only begun is not
+ * progress.
+ */
 function* hasProgressed(tx: Reads, run: RunRecord): Op<boolean> {
   const isOfRun = (each: { run: number | null }): boolean => each.run === run.number
   const entries = yield* tx.call.list(run.taskId)
   if (entries.some((entry) => isOfRun(entry) && (entry.status === 'completed' || entry.status === 'failed')))
     return true
-  return (yield* tx.message.list(run.taskId)).some(isOfRun)
+  if ((yield* tx.message.list(run.taskId)).some(isOfRun)) return true
+  return (yield* tx.task.subtree(run.taskId)).some(
+    ({ status, completedAt }) => status === 'completed' && (completedAt as number) >= run.startedAt,
+  )
 }
 
-/** Whether this engine runs a task that has had `maxCrashes` crashes and is not cleared: nothing may start beside it. */
-export function* runsAlone(tx: Reads, instanceId: string, maxCrashes: number): Op<boolean> {
+/** A task that this engine runs, has had `maxCrashes` crashes and is not cleared: only its descendants may start beside it. */
+export function* solitaryTask(tx: Reads, instanceId: string, maxCrashes: number): Op<TaskRecord | undefined> {
   for (const run of yield* tx.run.openOf(instanceId)) {
     const task = (yield* tx.task.get(run.taskId)) as TaskRecord
-    if (task.crashes >= maxCrashes && !(yield* hasProgressed(tx, run))) return true
+    if (task.crashes >= maxCrashes && !(yield* hasProgressed(tx, run))) return task
   }
-  return false
+  return undefined
 }
