@@ -2,7 +2,7 @@
 // (level-triggered). It then fires timers, and admission fills the free slots. A read is spared when an admission in the same commit has
 // seen all that it writes.
 
-import { Rounds } from '../core/turns.ts'
+import { nextTurn, Rounds } from '../core/turns.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { isExecutor } from '../entities/executor.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -28,6 +28,7 @@ export class Supervisor {
   /** While a server is away, a look takes seconds, and each check asks for one. */
   readonly #rounds = new Rounds(() => this.#lookOnce())
   #recovery: Promise<void> | undefined
+  #begun: Promise<void> | undefined
   #looked: Promise<void> | undefined
   #drained: Promise<ReadonlySet<string>> | undefined
   #unlisten: (() => void) | undefined
@@ -107,7 +108,11 @@ export class Supervisor {
     this.#send({ type: 'work' })
     await this.#recovery
     this.#changed()
-    this.wake()
+    // After what awaits this: the executors of the program may use its engine.
+    this.#begun = nextTurn().then(() => {
+      this.#send({ type: 'begin' })
+      this.wake()
+    })
   }
 
   #send(event: SupervisorEvent): void {
@@ -195,6 +200,7 @@ export class Supervisor {
 
   /** Resolves when what is ready now and finds a slot has been started. */
   async looked(): Promise<void> {
+    await this.#begun
     this.#isDue = true
     await this.#rounds.ask()
     await this.#admission.settled()

@@ -2,7 +2,7 @@
 import { setup } from 'xstate'
 
 export type SupervisorEvent =
-  | { type: 'work' | 'recovered' | 'look' | 'looked' | 'admitted' | 'drain' | 'close' }
+  | { type: 'work' | 'recovered' | 'begin' | 'look' | 'looked' | 'admitted' | 'drain' | 'close' }
   /** Tasks may be ready. `room`: how many may start. */
   | { type: 'admit'; room: number }
 
@@ -33,8 +33,10 @@ export const supervisorMachine = setup({
     standby: { on: { work: { target: 'recovering', actions: 'recover' }, close: 'stopped' } },
     recovering: { on: { recovered: 'working', drain: { target: 'draining', actions: 'drain' } } },
     working: {
-      initial: 'resting',
+      initial: 'opening',
       states: {
+        /** Its program does not have the engine yet, and executors may use it. */
+        opening: { on: { begin: 'resting' } },
         resting: { on: { look: { target: 'looking', actions: 'look' }, admit } },
         // The steps of this engine ask for admissions at any time; one that is under way needs no attention.
         looking: { on: { looked: 'resting', admit } },

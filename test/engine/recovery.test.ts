@@ -1,5 +1,7 @@
 // Recovery of a lost engine in three parts: a step that judges and ends its runs, the end of its commands, and a step
 // that closes the runs. Each part may be the last action of the recovering engine.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type RecoveryHost, recoverDead } from '../../src/actors/recovery.ts'
 import type { CallRecord } from '../../src/entities/call.ts'
@@ -7,6 +9,8 @@ import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { callRow, runRow, taskRow } from '../ledger/factories.ts'
+import { programOf } from '../programs.ts'
+import { ledgerFile } from './world.ts'
 
 const lost = 'instance-lost'
 const now = 1_000_000
@@ -144,4 +148,18 @@ describe('recovery', () => {
     await recoverDead(host())
     expect(await state()).toMatchObject({ task: 'working', run: 'live' })
   })
+})
+
+it('executors of recovered tasks may use the variable of their engine', async () => {
+  const start = (mode: 'dies' | 'ends') =>
+    fork(programOf(import.meta.dirname, 'engine-variable.ts'), [file, mode], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+  const file = ledgerFile()
+  const first = start('dies')
+  await once(first, 'message')
+  first.kill('SIGKILL')
+  await once(first, 'exit')
+  const [counts] = (await once(start('ends'), 'message')) as [unknown]
+  expect(counts).toMatchObject({ completed: 40, failed: 0 })
 })

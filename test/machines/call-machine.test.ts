@@ -87,7 +87,7 @@ describe('a run', () => {
 })
 
 describe('the supervisor', () => {
-  const cells = ['standby', 'recovering', 'resting', 'looking', 'admitting', 'draining', 'stopped'] as const
+  const cells = ['standby', 'recovering', 'opening', 'resting', 'looking', 'admitting', 'draining', 'stopped'] as const
   const stateOf = (name: string) => (/ing$/.test(name) && !/recover|drain/.test(name) ? { working: name } : name)
   const nameOf = (value: unknown) => (typeof value === 'string' ? value : (value as { working: string }).working)
   const answer = (event: SupervisorEvent) =>
@@ -100,8 +100,14 @@ describe('the supervisor', () => {
 
   it('X-005 the supervisor stands by, recovers, works, drains and is stopped, in this order only', () => {
     expect(answer({ type: 'work' })).toEqual(unchanged({ standby: 'recovering recover' }))
-    expect(answer({ type: 'recovered' })).toEqual(unchanged({ recovering: 'resting' }))
-    const drained = { recovering: 'draining drain', resting: 'draining drain', looking: 'draining drain' }
+    expect(answer({ type: 'recovered' })).toEqual(unchanged({ recovering: 'opening' }))
+    expect(answer({ type: 'begin' })).toEqual(unchanged({ opening: 'resting' }))
+    const drained = {
+      recovering: 'draining drain',
+      opening: 'draining drain',
+      resting: 'draining drain',
+      looking: 'draining drain',
+    }
     expect(answer({ type: 'drain' })).toEqual(unchanged({ ...drained, admitting: 'draining drain' }))
     expect(answer({ type: 'close' })).toEqual(unchanged({ standby: 'stopped', draining: 'stopped' }))
   })

@@ -91,7 +91,7 @@ it('an observer may be an inspector of @statelyai/inspect', async () => {
   const engine = await openEngine()
   const sent: { type: string; name?: string }[] = []
   engine.inspect(createInspector({ send: (event) => sent.push(event) }).inspect)
-  await vi.waitFor(() => expect(sent).toMatchObject([{ type: '@xstate.actor', name: 'supervisor' }]))
+  await vi.waitFor(() => expect(sent[0]).toMatchObject({ type: '@xstate.actor', name: 'supervisor' }))
 })
 
 it('an observer is refused if it is invalid, with an unknown option, and by a closed engine', async () => {
