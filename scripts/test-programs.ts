@@ -23,7 +23,6 @@ export const testPrograms = [
   'board/mirror/mirror-process',
   'board/mirror/worker-process',
   'board/team/claim-racer',
-  'engine/engine-variable',
   'crash/claim-process',
   'crash/end-to-end-process',
   'crash/engine-process',

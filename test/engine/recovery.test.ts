@@ -1,16 +1,15 @@
 // Recovery of a lost engine in three parts: a step that judges and ends its runs, the end of its commands, and a step
 // that closes the runs. Each part may be the last action of the recovering engine.
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type RecoveryHost, recoverDead } from '../../src/actors/recovery.ts'
+import { createEngine } from '../../src/engine/create-engine.ts'
 import type { CallRecord } from '../../src/entities/call.ts'
 import { delegateLedger } from '../../src/ledger/delegate-ledger.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { callRow, runRow, taskRow } from '../ledger/factories.ts'
-import { programOf } from '../programs.ts'
-import { ledgerFile } from './world.ts'
+import { createWorld } from '../runs/world.ts'
+import { turns } from './world.ts'
 
 const lost = 'instance-lost'
 const now = 1_000_000
@@ -150,16 +149,23 @@ describe('recovery', () => {
   })
 })
 
-it('executors of recovered tasks may use the variable of their engine', async () => {
-  const start = (mode: 'dies' | 'ends') =>
-    fork(programOf(import.meta.dirname, 'engine-variable.ts'), [file, mode], {
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    })
-  const file = ledgerFile()
-  const first = start('dies')
-  await once(first, 'message')
-  first.kill('SIGKILL')
-  await once(first, 'exit')
-  const [counts] = (await once(start('ends'), 'message')) as [unknown]
-  expect(counts).toMatchObject({ completed: 40, failed: 0 })
+it('executors of recovered tasks may use the variable of their engine, however long the recovery takes', async () => {
+  const inner = await openLedger(':memory:')
+  onTestFinished(() => inner.close())
+  const first = await createWorld(() => new Promise(() => {}), { onInterrupt: 'rerun' }, inner)
+  const task = await first.engine.create({ executor: 'work' })
+  await first.eventOf(task.id, 'task.started')
+  first.die()
+  const second = await createWorld(() => {}, {}, inner)
+  const [id] = (await inner.read((tx) => tx.instance.open())).map((each) => each.id).slice(-1)
+  second.die()
+  const isAlive = async (instance: string) => {
+    if (instance === id) await turns(50)
+    return inner.isAlive(instance)
+  }
+  const work = async () => (await engine.list()).total as unknown
+  const ledger = delegateLedger(inner, { isAlive, close: async () => {} })
+  const engine = await createEngine({ ledger, executors: { work } })
+  onTestFinished(() => engine.close())
+  expect(await engine.result(task.id)).toBe(1)
 })
