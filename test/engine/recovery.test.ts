@@ -152,15 +152,15 @@ describe('recovery', () => {
 it('executors of recovered tasks may use the variable of their engine, however long the recovery takes', async () => {
   const inner = await openLedger(':memory:')
   onTestFinished(() => inner.close())
+  const slow = await createWorld(() => {}, { executors: { other: () => {} } } as never, inner)
+  const [slowId] = (await inner.read((tx) => tx.instance.open())).map(({ id }) => id)
   const first = await createWorld(() => new Promise(() => {}), { onInterrupt: 'rerun' }, inner)
   const task = await first.engine.create({ executor: 'work' })
   await first.eventOf(task.id, 'task.started')
+  slow.die()
   first.die()
-  const second = await createWorld(() => {}, {}, inner)
-  const [id] = (await inner.read((tx) => tx.instance.open())).map((each) => each.id).slice(-1)
-  second.die()
   const isAlive = async (instance: string) => {
-    if (instance === id) await turns(50)
+    if (instance === slowId) await turns(50)
     return inner.isAlive(instance)
   }
   const work = async () => (await engine.list()).total as unknown
