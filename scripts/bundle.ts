@@ -138,12 +138,11 @@ const typeGroups = [
   { name: 'more.d', test: /\/src\/(?:ledger|surfaces\/web|agents\/models|memory)\/.*\.d\.ts$/, priority: 1 },
 ]
 
-/** Where the interface stands to which abilities add their types. No module of a bundle has this name; programs add under the other. */
-const mergedModule = 'declare module "../bus/ability-types.ts"'
+/** Where interfaces stand to which other files add types. No module of a bundle has these names; programs add under the other. */
+const mergedModules = /declare module ["']\.\.\/(?:bus\/ability-types|entities\/executor)\.ts["']/g
 const renameMergedModule: Plugin = {
   name: 'rename-merged-module',
-  renderChunk: (code) =>
-    code.replaceAll(/declare module ["']\.\.\/bus\/ability-types\.ts["']/g, "declare module 'errand'"),
+  renderChunk: (code) => code.replaceAll(mergedModules, "declare module 'errand'"),
 }
 
 /** Without a remark on every build that the compiler is a new one. */
@@ -160,7 +159,7 @@ export async function bundleTypes(folder: string): Promise<OutputChunk[]> {
       renameMergedModule,
     ],
     onLog(level, log, report) {
-      if (!log.message.includes(mergedModule)) report(level, log)
+      if (log.message.search(mergedModules) < 0) report(level, log)
     },
   })
   const output = await build.write({ ...files, dir: folder, codeSplitting: { groups: typeGroups } })

@@ -100,6 +100,7 @@ export {
   type ExecutorTask,
   type InvokeOptions,
   type Run,
+  type RunEngine,
   type WaitOptions,
 } from './entities/executor.ts'
 export type { SharedLimits } from './entities/limits.ts'

@@ -2,6 +2,7 @@
 // that call. The function holds the same run object as the executor, so only an async context can distinguish them.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CallKind } from '../entities/call.ts'
+import type { Outcome } from '../entities/task.ts'
 
 /** A call whose function is being executed, or was. */
 export interface CallScope {
@@ -41,6 +42,25 @@ export function executing(innermost: Iterable<CallScope | null>): Set<CallScope>
     for (let scope = inner; scope !== null; scope = scope.parent) if (scope.executing) found.add(scope)
   }
   return found
+}
+
+/** A run as the methods of its engine see it when its executor calls them. */
+export interface CallingRun {
+  readonly taskId: string
+  readonly instanceId: string
+  /** Waits in memory until a task has settled, and keeps no slot meanwhile. */
+  untilSettled(taskId: string, timeoutMs: number | undefined): Promise<Outcome>
+}
+
+const calling = new AsyncLocalStorage<CallingRun>()
+
+/** The run whose executor started the running code, outside of its calls. */
+export function callingRun(): CallingRun | undefined {
+  return current.getStore() === undefined ? calling.getStore() : undefined
+}
+
+export function runWithin<R>(run: CallingRun, work: () => R): R {
+  return calling.run(run, work)
 }
 
 /** Executes the function of a call, so that what it requests counts as made inside of it. */

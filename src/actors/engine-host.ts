@@ -27,6 +27,8 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
   readonly status: StatusModel
   readonly bus: Bus
   readonly instanceId: string
+  /** The engine as its users have it. */
+  engine(): object
   readonly executors: ReadonlyMap<string, AnyExecutor>
   readonly agentDefaults: AgentDefaults
   readonly treeLimits: TreeLimits

@@ -5,6 +5,7 @@ import { type RecordedImage, recordedImage } from '../core/json.ts'
 import { isAsyncSchema, issuesIn, issueText, safeParse, sentenceOf } from '../core/parse.ts'
 import { type AnyExecutor, isExecutor, type Run } from '../entities/executor.ts'
 import type { Task } from '../entities/task.ts'
+import { runWithin } from './call-scope.ts'
 import { parsedOnce } from './parsed-once.ts'
 import { RunHandle, type RunParts } from './run-handle.ts'
 
@@ -23,7 +24,7 @@ export async function invokeExecutor(
   // The result of a run that has ended is ignored.
   const imageOf = (value: unknown): unknown =>
     parts.core.hasEnded ? undefined : storable(recordedImage(value, 'the result', report))
-  if (!isExecutor(executor)) return imageOf(await executor(task as never, run))
+  if (!isExecutor(executor)) return imageOf(await runWithin(parts.waits, () => executor(task as never, run)))
   if (executor.runsCommands && !task.mayRunCommands) throw commandsRefused()
   const given = task.input ?? undefined
   const input =
@@ -37,7 +38,7 @@ export async function invokeExecutor(
               'If the schema has changed since the task was created, let it accept this input too and retry the task, or create the task anew',
           }),
         )
-  const value = await executor.run({ ...task, input }, run)
+  const value = await runWithin(parts.waits, () => executor.run({ ...task, input }, run))
   if (executor.result === undefined || parts.core.hasEnded) return imageOf(value)
   const mismatch = {
     code: 'INVALID_RESULT',

@@ -32,6 +32,7 @@ export interface LifecycleParts
     | 'offeredModels'
     | 'modelFor'
     | 'canRun'
+    | 'engine'
     | 'draft'
     | 'redaction'
   > {

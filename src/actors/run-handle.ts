@@ -15,6 +15,7 @@ import type {
   AwaitedRef,
   InvokeOptions,
   Run,
+  RunEngine,
   SpawnOptions,
   WaitOptions,
 } from '../entities/executor.ts'
@@ -68,6 +69,10 @@ export class RunHandle implements Run {
 
   get signal(): AbortSignal {
     return this.#core.signal
+  }
+
+  get engine(): RunEngine {
+    return this.#core.host.engine() as RunEngine
   }
 
   call(name: string, ...rest: any[]): Promise<any> {
@@ -216,6 +221,7 @@ function runInCall(run: Run): Run {
     number: run.number,
     attempt: run.attempt,
     signal: run.signal,
+    engine: run.engine,
     call: run.call.bind(run) as Run['call'],
     invoke: run.invoke.bind(run) as Run['invoke'],
     message: (...given) => run.message(...given),

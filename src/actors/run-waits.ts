@@ -21,7 +21,7 @@ import { beginEntry } from '../operations/steps/journal.ts'
 import { park, requestSlot } from '../operations/steps/park.ts'
 import { type SuspendRequest, suspend } from '../operations/steps/suspend.ts'
 import { beginWait, takeWait, type WaitState } from '../operations/steps/wait.ts'
-import type { EntryDescription } from './call-scope.ts'
+import type { CallingRun, EntryDescription } from './call-scope.ts'
 import { parsedOnce } from './parsed-once.ts'
 import { awaitedIds, checkOptions, requireDuration } from './run-arguments.ts'
 import { isRunOver, type RunCore, type WaitsOfRun } from './run-core.ts'
@@ -38,7 +38,7 @@ interface PendingWait {
 /** Delay, in milliseconds, after which a failed suspension or a failed check of a wait is retried. */
 const againMs = 200
 
-export class RunWaits implements WaitsOfRun {
+export class RunWaits implements WaitsOfRun, CallingRun {
   readonly #core: RunCore
   readonly #output: RunOutput
   readonly #open = new Map<string, PendingWait>()
@@ -50,6 +50,14 @@ export class RunWaits implements WaitsOfRun {
     this.#core = core
     this.#output = output
     core.waits = this
+  }
+
+  get taskId(): string {
+    return this.#core.taskId
+  }
+
+  get instanceId(): string {
+    return this.#core.host.instanceId
   }
 
   get isWaiting(): boolean {
@@ -135,6 +143,15 @@ export class RunWaits implements WaitsOfRun {
     const failed = failedWaitOf(params, outcomes)
     if (failed === undefined) return resultsOf(params, outcomes)
     throw waitFailure(failed, await this.#awaitedTask(failed.taskId))
+  }
+
+  /** `engine.settled` of a task below this one. */
+  untilSettled(taskId: string, timeoutMs: number | undefined): Promise<Outcome> {
+    return this.#core.request(async () => {
+      const params = { tasks: [taskId], mode: 'all', settled: true } satisfies WaitParams
+      const [outcome] = await this.#outcomes(this.#core.describe('wait', 'wait', params), timeoutMs, null, true)
+      return outcome as Outcome
+    })
   }
 
   /** The task that an error names. If it cannot be read, the error names only its id. */

@@ -4,6 +4,7 @@ import type { modelEmbed, modelList, modelLlm, modelRegister } from '../agents/o
 import type { Ability } from '../bus/ability.ts'
 import type { memoryOperations } from '../memory/operations/index.ts'
 import type { planRun } from '../plans/operations/run.ts'
+import type { Engine } from './engine-api.ts'
 import type { HostedOperation } from './operations.ts'
 
 type Listed =
@@ -26,4 +27,8 @@ export interface EngineAbilityTypes extends TypesById {}
 
 declare module '../bus/ability-types.ts' {
   interface AbilityTypes extends EngineAbilityTypes {}
+}
+
+declare module '../entities/executor.ts' {
+  interface RunEngine extends Engine {}
 }

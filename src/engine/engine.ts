@@ -90,6 +90,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
   const opened = Promise.withResolvers<{ engine: TaskEngine; life: Lifecycle; host: WholeHost }>()
   opened.promise.catch(() => {})
   let life: Lifecycle | undefined
+  let engine: TaskEngine | undefined
   const host: WholeHost = {
     models: agents.models,
     memory,
@@ -181,6 +182,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
         closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),
       })
     life = new Lifecycle({
+      engine: () => engine as TaskEngine,
       ledger,
       ownsLedger,
       clock,
@@ -205,7 +207,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       closed: unregister,
     })
     const workingHost = openHost(host, life)
-    const engine = new TaskEngine(life, workingHost, bus)
+    engine = new TaskEngine(life, workingHost, bus)
     if (wings.has('board')) offerMirrorHost(engine, mirrorHostOf(host, life))
     await life.open()
     inHand?.join(ownClock, life)

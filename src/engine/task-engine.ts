@@ -2,6 +2,7 @@
 // implemented here.
 /* oxlint-disable max-lines -- The facade of the engine, a line or two for each method. */
 
+import { callingRun } from '../actors/call-scope.ts'
 import { followEvents } from '../actors/event-stream.ts'
 import type { Lifecycle } from '../actors/lifecycle.ts'
 import { type PurgeSum, purgeFamilies } from '../actors/purge-families.ts'
@@ -339,10 +340,20 @@ export class TaskEngine extends DerivedMethods {
   async settled(ref: TaskRef, options: unknown = {}): Promise<Outcome> {
     this.#life.requireOpen()
     const until = accept(timeoutOptionsSchema, options, 'settled')
-    if (this.#caller.taskId !== undefined) await this.#read([idOf(ref)], noRows)
-    return awaitSettlement(this.#life.ledger, this.#life.feed, this.#life.clock, idOf(ref), until, () =>
+    const id = idOf(ref)
+    if (this.#caller.taskId !== undefined) await this.#read([id], noRows)
+    const run = until.signal === undefined ? callingRun() : undefined
+    if (run?.instanceId === this.instanceId && (await this.#isBelow(id, run.taskId))) {
+      return run.untilSettled(id, until.timeoutMs)
+    }
+    return awaitSettlement(this.#life.ledger, this.#life.feed, this.#life.clock, id, until, () =>
       this.#life.whyStopped(),
     )
+  }
+
+  async #isBelow(id: string, root: string): Promise<boolean> {
+    const above = await this.#host.read((tx) => tx.task.ancestors(id))
+    return above.some((task) => task.id === root)
   }
 
   stream(ref: TaskRef, options: unknown = {}): AsyncGenerator<unknown, void, void> {

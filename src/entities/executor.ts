@@ -109,6 +109,10 @@ export type WaitedFor<T, Settled, Mode, UntilMessage> = T extends readonly unkno
     }
   : WaitedOne<T, Settled, UntilMessage>
 
+/** The engine of a run: `Engine`, which merges with this interface. */
+// biome-ignore lint/suspicious/noEmptyInterface: it exists to be merged with.
+export interface RunEngine {}
+
 /**
  * One period of WORKING. Every request is recorded before it acts; a later run of the same task finds it again by kind, name and
  * params (or `key`), n-th among equals.
@@ -123,6 +127,12 @@ export interface Run {
   readonly attempt: number
   /** Aborts when the run ends: suspended, paused, canceled, timed out, released. */
   readonly signal: AbortSignal
+  /**
+   * The engine of the run, with all its rights. What is requested of it is not recorded in the journal: a later run requests it again. Only
+   * `result` and `settled` of a task below this one, outside of calls and without a signal, are `run.wait(task, { inMemory: true })`, because the
+   * slot that the run would keep may be the one that the task needs.
+   */
+  readonly engine: RunEngine
 
   /**
    * A journaled call: recorded before `fn` runs, and again with its result (as JSON) after. A later run receives the recorded
