@@ -29,7 +29,7 @@ export class Supervisor {
   readonly #rounds = new Rounds(() => this.#lookOnce())
   #recovery: Promise<void> | undefined
   #begun: Promise<void> | undefined
-  #looked: Promise<void> | undefined
+  #looking: Promise<void> | undefined
   #drained: Promise<ReadonlySet<string>> | undefined
   #unlisten: (() => void) | undefined
   #isWoken = false
@@ -88,7 +88,7 @@ export class Supervisor {
         this.#recovery = this.#recover()
       },
       look: () => {
-        this.#looked = this.#look()
+        this.#looking = this.#look()
       },
       admit: () => this.#admission.admit(),
       drain: () => {
@@ -248,9 +248,9 @@ export class Supervisor {
   }
 
   async #lookOnce(): Promise<void> {
-    this.#looked = undefined
+    this.#looking = undefined
     this.#send({ type: 'look' })
-    await this.#looked
+    await (this.#looking as Promise<void> | undefined)
     this.#send({ type: 'looked' })
   }
 

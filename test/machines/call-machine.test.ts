@@ -88,7 +88,8 @@ describe('a run', () => {
 
 describe('the supervisor', () => {
   const cells = ['standby', 'recovering', 'opening', 'resting', 'looking', 'admitting', 'draining', 'stopped'] as const
-  const stateOf = (name: string) => (/ing$/.test(name) && !/recover|drain/.test(name) ? { working: name } : name)
+  const working = ['opening', 'resting', 'looking', 'admitting']
+  const stateOf = (name: string) => (working.includes(name) ? { working: name } : name)
   const nameOf = (value: unknown) => (typeof value === 'string' ? value : (value as { working: string }).working)
   const answer = (event: SupervisorEvent) =>
     cells.map((name) => {

@@ -1,4 +1,4 @@
-// Parking: a run that only waits for other tasks keeps its function in memory and gives its slot back. It goes on through an ordinary
+// The slots of runs. A parked run has given its slot back; when what it waits for is over it is queued, and goes on through an ordinary
 // admission (docs/decisions/0048).
 import { isLiveRun, type RunRecord, type RunStatus } from '../../entities/run.ts'
 import type { TaskRecord } from '../../entities/task.ts'
@@ -7,24 +7,6 @@ import { decideRun, type RunMachineEvent } from '../../machines/run-machine.ts'
 import { amend } from './amend.ts'
 import type { RunRef } from './journal.ts'
 import type { StepContext } from './step-context.ts'
-import { openWaitsOf, type SuspendRequest } from './suspend.ts'
-
-/** Returns whether the run is parked: false when one of its waits is over. Nothing of the run is in flight. */
-export function park(request: SuspendRequest): Step<boolean> {
-  return step('park', function* (tx) {
-    const task = yield* tx.task.get(request.taskId)
-    if (task?.run !== request.run || task.status !== 'working') return false
-    const waits = yield* openWaitsOf(tx, task, request)
-    if (waits === undefined || waits.some(isOver)) return false
-    if (!(yield* moveRun(tx, request, 'park'))) return false
-    // As with a suspension, a run that has come so far has not crashed its engine.
-    const data = { run: request.run, waits: waits.map(({ id, kind }) => ({ callId: id, kind })) }
-    yield* amend(tx, task, { wakes: 0, crashes: 0 }, request, 'run.parked', data)
-    return true
-  })
-}
-
-const isOver = ({ details }: { details: unknown }): boolean => (details as { over?: boolean } | null)?.over === true
 
 /** For a request that the function of a parked run makes: the run waits for a slot. */
 export function requestSlot(ref: RunRef, ctx: StepContext): Step<void> {
@@ -52,7 +34,8 @@ export function* parkedRun(tx: Reads, task: TaskRecord): Op<RunRecord | undefine
   return run !== undefined && isLiveRun(run) && run.status !== 'live' ? run : undefined
 }
 
-function* moveRun(tx: Tx, ref: RunRef, type: RunMachineEvent['type'], dueAt: number | null = null): Op<boolean> {
+/** Moves an open run by an event of its machine that concerns its slot. Returns whether it accepts the event. */
+export function* moveRun(tx: Tx, ref: RunRef, type: RunMachineEvent['type'], dueAt: number | null = null): Op<boolean> {
   const run = yield* tx.run.get(ref.taskId, ref.run)
   const [moved] = (run && decideRun(run.status, { type })) ?? []
   if (moved === undefined) return false

@@ -1,10 +1,13 @@
-// Suspends a quiet run: nothing of it is in flight, and it waits for an answer, for other tasks or for a time.
+// What becomes of a quiet run: nothing of it is in flight, and it waits for an answer, for other tasks or for a time. It is suspended, or
+// parked when its function stays in memory.
 
 import type { CallRecord } from '../../entities/call.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import { type Op, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { decideQuestion } from '../../machines/question-machine.ts'
+import { amend } from './amend.ts'
 import type { RunRef } from './journal.ts'
+import { moveRun } from './park.ts'
 import { eventOf, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 
@@ -25,8 +28,25 @@ export function suspend(request: SuspendRequest): Step<boolean> {
   })
 }
 
+/** Returns whether the run is parked: false when one of its waits is over. Nothing of the run is in flight. */
+export function park(request: SuspendRequest): Step<boolean> {
+  return step('park', function* (tx) {
+    const task = yield* tx.task.get(request.taskId)
+    if (task?.run !== request.run || task.status !== 'working') return false
+    const waits = yield* openWaitsOf(tx, task, request)
+    if (waits === undefined || waits.some(isOver) || !(yield* moveRun(tx, request, 'park'))) return false
+    // As with a suspension, a run that has come so far has not crashed its engine.
+    yield* amend(tx, task, { wakes: 0, crashes: 0 }, request, 'run.parked', { run: request.run, waits: namesOf(waits) })
+    return true
+  })
+}
+
+const isOver = ({ details }: CallRecord): boolean => (details as { over?: boolean } | null)?.over === true
+
+const namesOf = (waits: readonly CallRecord[]) => waits.map(({ id, kind }) => ({ callId: id, kind }))
+
 /** The entries that a run waits for; undefined when one of those that it names is over. */
-export function* openWaitsOf(tx: Tx, task: TaskRecord, { waits }: SuspendRequest): Op<CallRecord[] | undefined> {
+function* openWaitsOf(tx: Tx, task: TaskRecord, { waits }: SuspendRequest): Op<CallRecord[] | undefined> {
   const open = (yield* tx.call.open(task.id)).filter((entry) => entry.kind !== 'call')
   return waits.every((id) => open.some((entry) => entry.id === id)) ? open : undefined
 }
@@ -35,11 +55,11 @@ export function* openWaitsOf(tx: Tx, task: TaskRecord, { waits }: SuspendRequest
 export function* suspendRun(tx: Tx, task: TaskRecord, waits: readonly CallRecord[], ctx: StepContext): Op<TaskRecord> {
   const questions = waits.filter((entry) => entry.kind === 'ask')
   // Waits that ended since the request have woken no run: the next run may start at once.
-  const wakes = waits.filter((entry) => (entry.details as { over?: boolean } | null)?.over === true).length
+  const wakes = waits.filter(isOver).length
   const suspended = yield* transition(tx, task, questions.length > 0 ? 'ask' : 'wait', ctx, {
     suspends: true,
     set: { wakes, crashes: 0 },
-    data: { waits: waits.map((entry) => ({ callId: entry.id, kind: entry.kind })) },
+    data: { waits: namesOf(waits) },
   })
   for (const question of questions) yield* publishQuestion(tx, suspended, question, ctx)
   return suspended

@@ -72,6 +72,8 @@ function textFor(event: TaskEvent, task: BoardTask | undefined): string | undefi
     case 'task.diverged':
     case 'task.repaired':
     case 'timer.fired':
+    case 'run.parked':
+    case 'run.continued':
     case 'run.closed':
     case 'call.started':
     case 'call.completed':
