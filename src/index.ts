@@ -89,7 +89,6 @@ export { type CreationBounds, type CreationSize, maxTasksPerRequest, modelBounds
 export type { EventType, Requester, TaskEvent } from './entities/event.ts'
 export {
   type AnyExecutor,
-  type AskOptions,
   type CallContext,
   type CallOptions,
   defineExecutor,
@@ -100,7 +99,6 @@ export {
   type ExecutorTask,
   type InvokeOptions,
   type Run,
-  type WaitOptions,
 } from './entities/executor.ts'
 export type { SharedLimits } from './entities/limits.ts'
 export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from './entities/message.ts'
@@ -135,5 +133,6 @@ export type {
   RetryOptions,
   RetryPolicy,
 } from './entities/task-fields.ts'
+export type { AskOptions, WaitOptions } from './entities/wait-options.ts'
 export type { ChartAction, ChartConfig, ChartState, ChartTransition, MachineChart } from './machines/chart.ts'
 export { ask, createAsk } from './operations/ask.ts'

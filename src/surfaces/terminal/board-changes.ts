@@ -59,6 +59,8 @@ function textFor(event: TaskEvent, task: BoardTask | undefined): string | undefi
       return 'asks a question'
     case 'task.answered':
       return answeredText(event)
+    case 'signal.received':
+      return `got the signal ${textOf(event, 'signal')}`
     case 'agent.joined':
       return `joined by ${textOf(event, 'agentId')}`
     case 'agent.completed':
@@ -72,6 +74,8 @@ function textFor(event: TaskEvent, task: BoardTask | undefined): string | undefi
     case 'task.diverged':
     case 'task.repaired':
     case 'timer.fired':
+    case 'run.parked':
+    case 'run.continued':
     case 'run.closed':
     case 'call.started':
     case 'call.completed':
