@@ -133,6 +133,6 @@ export type {
   RetryOptions,
   RetryPolicy,
 } from './entities/task-fields.ts'
-export type { AskOptions, WaitOptions } from './entities/wait-options.ts'
+export type { AskOptions, SignalOptions, WaitOptions, Webhook } from './entities/wait-options.ts'
 export type { ChartAction, ChartConfig, ChartState, ChartTransition, MachineChart } from './machines/chart.ts'
 export { ask, createAsk } from './operations/ask.ts'

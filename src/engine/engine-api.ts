@@ -314,7 +314,7 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
     options?: { delivery?: 'steer' | 'followup' | 'abort' | undefined; retry?: boolean | undefined },
   ): Promise<Task>
   /**
-   * Tells a task by name that something has happened: `run.waitForSignal(name)` returns the payload (default: true). A signal that no wait
+   * Sends a task what it waits for by this name: `run.waitForSignal(name)` returns the payload (default: true). A signal that no wait
    * takes at once is kept until one begins, in the order of arrival. `id`: a signal of this name that was sent with this id is not sent
    * again.
    *

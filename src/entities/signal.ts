@@ -1,4 +1,4 @@
-// Signals: what the outside world tells a task by name. One that no wait takes at once is kept until a wait for its name begins.
+// Signals: what a task waits for by name, sent to it from outside. One that no wait takes at once is kept until a wait for its name begins.
 import { z } from 'zod'
 import { once } from '../core/once.ts'
 

@@ -1,4 +1,4 @@
-// Signals: what the outside world tells a task by name, and the waits that take them.
+// Signals: what a task waits for by name, sent to it from outside, and the waits that take them.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
@@ -6,7 +6,7 @@ import type { Engine } from '../../src/engine/engine-api.ts'
 import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { maxKeptSignals, maxSignalBytes } from '../../src/entities/signal.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
-import { history, ledgerFile, openEngine, reached, refusalOf, turns, typesOf } from '../engine/world.ts'
+import { deferred, history, ledgerFile, openEngine, reached, refusalOf, turns, typesOf } from '../engine/world.ts'
 
 type Work = (task: ExecutorTask, run: Run) => unknown
 
@@ -56,17 +56,16 @@ describe('a wait for a signal', () => {
   })
 
   it('ends in place when the signal comes while the run is still busy', async () => {
-    let told = () => {}
-    const busy = new Promise<void>((resolve) => (told = resolve))
+    const busy = deferred()
     const { engine, task } = await setup(async (_task, run) => {
-      const work = run.call('work', () => busy)
+      const work = run.call('work', () => busy.promise)
       const paid = await run.waitForSignal('paid')
       await work
       return [paid, run.number]
     })
     await reached(engine, task, 'working')
     await engine.signal(task, 'paid', 'yes')
-    told()
+    busy.resolve()
     expect(await engine.result(task)).toEqual(['yes', 1])
   })
 

@@ -273,8 +273,7 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
 
 function explainSignals(waits: readonly CallRecord[], base: Base): Why {
   const names = [...new Set(waits.map(({ name }) => name))]
-  const dues = waits.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt]))
-  const at = dues.length === 0 ? null : Math.min(...dues)
+  const [at = null] = waits.flatMap(({ dueAt }) => dueAt ?? []).sort((one, other) => one - other)
   const until = at === null ? '' : `, until ${isoTime(at)}`
   const message = `It waits for the signal ${listOf(names.map((name) => `"${name}"`))}${until}. \`signal\` sends it.`
   return { ...base, reason: 'signal', at, message }

@@ -1,4 +1,4 @@
-// task:signal: tells a task by name that something has happened outside. `run.waitForSignal` waits for it.
+// task:signal: sends a task what it waits for by name. `run.waitForSignal` waits for it.
 import { z } from 'zod'
 import { ErrandError } from '../../core/errors.ts'
 import { faithfulImage } from '../../core/json.ts'
@@ -8,8 +8,7 @@ import { taskChange } from './define-change.ts'
 
 export const taskSignal = taskChange({
   id: 'task:signal',
-  description:
-    'Tells a task by name that something has happened. The task gets it where it waits for this name, or when it does.',
+  description: 'Sends a signal to a task, which gets it where it waits for this name, or when it does.',
   routes: [
     {
       endpoint: 'POST /tasks/{taskId}/signals',

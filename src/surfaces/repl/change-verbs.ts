@@ -82,7 +82,7 @@ export const changeVerbs: ReplVerbs = {
   },
   signal: {
     usage: 'signal TASK NAME [JSON]',
-    summary: 'tell a task by name that something has happened; JSON is what it gets, default true',
+    summary: 'send a task what it waits for by name; JSON is what it gets, default true',
     complete: openRefs,
     async run(session, rest) {
       const { task, text } = await taskAndText(session, rest)

@@ -1,4 +1,4 @@
-// `errand signal`: tells a task that something has happened. The process that runs the task goes on with it.
+// `errand signal`: sends a task what it waits for by name. The process that runs the task goes on with it.
 import { omitUndefined } from '../../../core/omit-undefined.ts'
 import { texts } from '../../terminal/arguments.ts'
 import { changeAs } from '../../terminal/as-person.ts'
@@ -12,7 +12,7 @@ import { defineVerb } from '../verb.ts'
 export const signal = defineVerb({
   usage: 'signal ID NAME [--data JSON] [--id ID]',
   help: [
-    'Tells a task by name that something has happened. The task gets it where it waits for this name, or when it does.',
+    'Sends a signal to a task, which gets it where it waits for this name, or when it does.',
     '  --data JSON  what the task gets; default true',
     '  --id ID      what has happened: a signal of this name that was sent with this id is not sent again',
   ].join('\n'),
