@@ -27,6 +27,7 @@ export const testPrograms = [
   'crash/end-to-end-process',
   'crash/engine-process',
   'crash/hung-process',
+  'crash/signal-process',
   'crash/limits-process',
   'ledger/copy/copy-process',
   'ledger/sqlite/child-engine',
