@@ -28,6 +28,7 @@ export const testPrograms = [
   'crash/engine-process',
   'crash/hung-process',
   'crash/limits-process',
+  'crash/signal-process',
   'ledger/copy/copy-process',
   'ledger/sqlite/child-engine',
   'memory/kill-process',

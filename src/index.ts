@@ -89,7 +89,6 @@ export { type CreationBounds, type CreationSize, maxTasksPerRequest, modelBounds
 export type { EventType, Requester, TaskEvent } from './entities/event.ts'
 export {
   type AnyExecutor,
-  type AskOptions,
   type CallContext,
   type CallOptions,
   defineExecutor,
@@ -101,7 +100,6 @@ export {
   type InvokeOptions,
   type Run,
   type RunEngine,
-  type WaitOptions,
 } from './entities/executor.ts'
 export type { SharedLimits } from './entities/limits.ts'
 export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from './entities/message.ts'
@@ -136,5 +134,6 @@ export type {
   RetryOptions,
   RetryPolicy,
 } from './entities/task-fields.ts'
+export type { AskOptions, SignalOptions, WaitOptions, Webhook } from './entities/wait-options.ts'
 export type { ChartAction, ChartConfig, ChartState, ChartTransition, MachineChart } from './machines/chart.ts'
 export { ask, createAsk } from './operations/ask.ts'

@@ -1,4 +1,4 @@
-// What a schema makes of a recorded value (an input, an answer), the same in every run: a schema may draw values (a default that is a new
+// What a schema makes of a recorded value (an input, an answer, a payload), the same in every run: a schema may draw values (a default that is a new
 // id, a transform that reads the clock), and calls are found again by them.
 import { isDeepStrictEqual } from 'node:util'
 import { toJson } from '../core/json.ts'
@@ -20,7 +20,7 @@ const maxPauseMs = 5_000
  */
 export async function parsedOnce(
   core: RunCore,
-  name: 'input' | 'answer',
+  name: 'input' | 'answer' | 'signal',
   identity: unknown,
   given: unknown,
   parse: () => unknown,

@@ -9,19 +9,12 @@ import { checkText } from '../core/json.ts'
 import { requireSpokenText, requireText } from '../core/parse.ts'
 import { storableText } from '../core/storable-text.ts'
 import type { drawnValues } from '../entities/call.ts'
-import type {
-  AnswerSchema,
-  AskOptions,
-  AwaitedRef,
-  InvokeOptions,
-  Run,
-  RunEngine,
-  SpawnOptions,
-  WaitOptions,
-} from '../entities/executor.ts'
+import type { InvokeOptions, Run, RunEngine, SpawnOptions } from '../entities/executor.ts'
 import type { MessageRole } from '../entities/message.ts'
-import { emitOptionsSchema, invokeOptionsSchema, keyOptionsSchema } from '../entities/options.ts'
+import { emitOptionsSchema, invokeOptionsSchema, keyOptionsSchema, webhookOptionsSchema } from '../entities/options.ts'
+import { signalOfWebhook, webhookName, webhookPath } from '../entities/signal.ts'
 import type { Task } from '../entities/task.ts'
+import type { AnswerSchema, AskOptions, AwaitedRef, SignalOptions, WaitOptions } from '../entities/wait-options.ts'
 import { type AgentRun, agentFacilities } from '../operations/agent-run.ts'
 import { dependenciesOf } from '../operations/steps/explain.ts'
 import { recordValue, reportProgress } from '../operations/steps/journal.ts'
@@ -46,9 +39,12 @@ export interface RunParts {
 /** A wait is not a call: nothing of it is in flight, so the run can be suspended meanwhile and free its slot. */
 const waitAbility = 'task:wait'
 
+const uuid = (host: RunHost): string => uuidOf(host.nextId('uuid') + host.nextId('uuid') + host.nextId('uuid'))
+
 const draw = {
   now: (host: RunHost): number => host.clock.now(),
-  uuid: (host: RunHost): string => uuidOf(host.nextId('uuid') + host.nextId('uuid') + host.nextId('uuid')),
+  uuid,
+  webhook: uuid,
   random: (host: RunHost): number => host.chance(),
 } satisfies Record<(typeof drawnValues)[number], unknown>
 
@@ -145,6 +141,22 @@ export class RunHandle implements Run {
     })
   }
 
+  waitForSignal(name: string, options?: SignalOptions): Promise<any> {
+    return this.#core.request(() => this.#parts.waits.forSignal(name, options))
+  }
+
+  webhook(given?: { key?: string; schema?: AnswerSchema }): Promise<any> {
+    return this.#core.request(async () => {
+      const { schema, key } = checkOptions(webhookOptionsSchema, given, 'run.webhook')
+      const { id, result: secret } = await this.#drawn(webhookName, key)
+      return {
+        url: webhookPath(id, secret),
+        wait: (options?: SignalOptions) =>
+          this.waitForSignal(signalOfWebhook(id), { ...options, ...(schema === undefined ? {} : { schema }) }),
+      }
+    })
+  }
+
   sleep(ms: Duration, options?: { key?: string }): Promise<void> {
     return this.#core.request(() => this.#parts.waits.sleep(ms, options))
   }
@@ -175,22 +187,30 @@ export class RunHandle implements Run {
     return this.#value('random', options)
   }
 
+  #value<N extends keyof Draw>(name: N, options: { key?: string } | undefined): Promise<ReturnType<Draw[N]>> {
+    return this.#core.request(async () => {
+      const { key } = checkOptions(keyOptionsSchema, options, `run.${name}`)
+      return (await this.#drawn(name, key)).result
+    })
+  }
+
   /**
    * Recorded before it is returned, so that every later run gets the same value and finds the entries that depend on
    * it.
    */
-  #value<N extends keyof Draw>(name: N, options: { key?: string } | undefined): Promise<ReturnType<Draw[N]>> {
+  async #drawn<N extends keyof Draw>(
+    name: N,
+    key: string | undefined,
+  ): Promise<{ id: string; result: ReturnType<Draw[N]> }> {
     const core = this.#core
-    return core.request(() => {
-      const { key } = checkOptions(keyOptionsSchema, options, `run.${name}`)
-      const entry = core.describe('value', name, null, key)
-      const found = core.find(entry)
-      if (found !== undefined) return found.result as ReturnType<Draw[N]>
-      return core.busy(async () => {
-        const value = draw[name](core.host) as ReturnType<Draw[N]>
-        await core.step(recordValue(core.entryOf(entry), value))
-        return value
-      })
+    const entry = core.describe('value', name, null, key)
+    const found = core.find(entry)
+    if (found !== undefined) return { id: found.id, result: found.result as ReturnType<Draw[N]> }
+    return core.busy(async () => {
+      const result = draw[name](core.host) as ReturnType<Draw[N]>
+      const record = core.entryOf(entry)
+      await core.step(recordValue(record, result))
+      return { id: record.id, result }
     })
   }
 
@@ -235,6 +255,8 @@ function runInCall(run: Run): Run {
     random: (...given) => run.random(...given),
     ask: refuse('ask'),
     wait: refuse('wait'),
+    waitForSignal: refuse('waitForSignal'),
+    webhook: refuse('webhook'),
     sleep: refuse('sleep'),
   }
 }

@@ -1,26 +1,29 @@
-// The waits of a live run: questions, other tasks, time. When a run only waits and nothing of it is in flight, it is
+// The waits of a live run: questions, other tasks, signals, time. When a run only waits and nothing of it is in flight, it is
 // suspended; a later run continues from the journal. A wait that ends while the run is open is resolved in place.
 import { z } from 'zod'
 import type { Duration } from '../core/duration.ts'
 import { ErrandError } from '../core/errors.ts'
 import { faithfulImage } from '../core/json.ts'
-import { issuesIn, issueText, requireSpokenText, safeParse, sentenceOf } from '../core/parse.ts'
+import { issuesIn, issueText, parse, requireSpokenText, safeParse, sentenceOf } from '../core/parse.ts'
+import { restoredError } from '../core/restored-error.ts'
 import { toAwaitedTask } from '../entities/awaited-task.ts'
 import type { CallKind, CallRecord } from '../entities/call.ts'
-import type { AnswerSchema, AskOptions, WaitOptions } from '../entities/executor.ts'
-import { askOptionsSchema, keyOptionsSchema, waitOptionsSchema } from '../entities/options.ts'
+import { askOptionsSchema, keyOptionsSchema, signalOptionsSchema, waitOptionsSchema } from '../entities/options.ts'
 import type { QuestionParams } from '../entities/question.ts'
+import { type SignalParams, signalNameSchema } from '../entities/signal.ts'
 import type { Outcome, TaskRecord } from '../entities/task.ts'
+import type { AnswerSchema, AskOptions, SignalOptions, WaitOptions } from '../entities/wait-options.ts'
 import type { NewCall } from '../ledger/ledger.ts'
 import { failedWaitOf, resultsOf, type WaitParams, waitFailure } from '../machines/family.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
 import type { AgentRun, AwaitedTasks } from '../operations/agent-run.ts'
-import { toAnswerSchema } from '../operations/steps/answer-schema.ts'
+import { matchingOutside, toAnswerSchema } from '../operations/steps/answer-schema.ts'
 import { within } from '../operations/steps/conditions.ts'
 import { beginEntry } from '../operations/steps/journal.ts'
 import { requestSlot } from '../operations/steps/park.ts'
+import { beginSignalWait } from '../operations/steps/signal.ts'
 import { park, type SuspendRequest, suspend } from '../operations/steps/suspend.ts'
-import { beginWait, takeWait, type WaitState } from '../operations/steps/wait.ts'
+import { beginWait, takeWait } from '../operations/steps/wait.ts'
 import type { CallingRun, EntryDescription } from './call-scope.ts'
 import { parsedOnce } from './parsed-once.ts'
 import { awaitedIds, checkOptions, requireDuration } from './run-arguments.ts'
@@ -34,6 +37,9 @@ interface PendingWait {
   resolve(value: unknown): void
   reject(error: unknown): void
 }
+
+/** What a wait has become by being recorded. */
+type Begun = { open: true } | { open: false; outcomes: unknown }
 
 /** Delay, in milliseconds, after which a failed suspension or a failed check of a wait is retried. */
 const againMs = 200
@@ -119,8 +125,30 @@ export class RunWaits implements WaitsOfRun, CallingRun {
     if (!(schema instanceof z.ZodType)) return answer as T
     const { name, ident, ordinal } = entry
     return (await parsedOnce(this.#core, 'answer', { name, ident, ordinal }, answer, () =>
-      parsedAnswer(schema, question, answer),
+      parsedAnswer(schema, answer, ['answer', `to "${question}"`, 'run.ask', 'ask']),
     )) as T
+  }
+
+  /** Resolves to the payload; to null after the time-out. */
+  async forSignal(given: string, givenOptions: SignalOptions | undefined): Promise<unknown> {
+    const { key, schema, timeoutMs } = checkOptions(signalOptionsSchema, givenOptions, 'run.waitForSignal')
+    const name = parse(signalNameSchema, given, 'the name of the signal')
+    const params: SignalParams = { schema: toAnswerSchema(schema, 'signal') }
+    // Without the schema: if that changes while a run waits, the next one continues its wait, and does not wait behind it.
+    const entry = this.#core.describe('signal', name, params, key, null)
+    const payload = await this.#wait(entry, timeoutMs, (record) => this.#beginSignal(record))
+    if (payload === null || !(schema instanceof z.ZodType)) return payload
+    const { ident, ordinal } = entry
+    return parsedOnce(this.#core, 'signal', { name, ident, ordinal }, payload, () =>
+      parsedAnswer(schema, payload, ['payload', `of the signal "${name}"`, 'run.waitForSignal', 'wait']),
+    )
+  }
+
+  async #beginSignal(record: NewCall): Promise<Begun> {
+    const begin = beginSignalWait(record, this.#core.host.stepContext())
+    const state = await matchingOutside(() => this.#core.step(begin))
+    if ('failed' in state) throw restoredError(state.failed)
+    return state
   }
 
   async sleep(given: Duration, options: { key?: string } | undefined): Promise<void> {
@@ -193,7 +221,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
     inMemory?: boolean,
   ): Promise<Array<Outcome | null>> {
     const { host, taskId } = this.#core
-    const begin = (record: NewCall): Promise<WaitState> =>
+    const begin = (record: NewCall): Promise<Begun> =>
       this.#core.step(within(beginWait(record, host.stepContext()), own === null ? null : taskId, own ?? []))
     return this.#wait(entry, dueInMs, begin, inMemory) as Promise<Array<Outcome | null>>
   }
@@ -202,7 +230,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
   async #wait(
     entry: EntryDescription,
     dueInMs: number | undefined,
-    begin: (record: NewCall) => Promise<WaitState> = (record) => this.#begin(record),
+    begin: (record: NewCall) => Promise<Begun> = (record) => this.#begin(record),
     inMemory = false,
   ): Promise<unknown> {
     const found = this.#core.find(entry)
@@ -237,7 +265,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
     return over
   }
 
-  async #begin(record: NewCall): Promise<WaitState> {
+  async #begin(record: NewCall): Promise<Begun> {
     await this.#core.step(beginEntry(record, this.#core.host.stepContext()))
     return { open: true }
   }
@@ -320,14 +348,18 @@ function awaited(tasks: readonly string[], outcomes: ReadonlyArray<Outcome | nul
   return { tasks: tasks.map((id, index) => toAwaitedTask(id, outcomes[index])) }
 }
 
-/** @throws ErrandError INVALID_ANSWER for an answer that was accepted, and does not fit the schema of the present code. */
-function parsedAnswer(schema: z.ZodType, question: string, answer: unknown): unknown {
-  const parsed = safeParse(schema, answer)
+/** @throws ErrandError for an answer or a payload that was accepted, and does not fit the schema of the present code. */
+function parsedAnswer(
+  schema: z.ZodType,
+  given: unknown,
+  [noun, of, verb, again]: [noun: 'answer' | 'payload', of: string, verb: string, again: string],
+): unknown {
+  const parsed = safeParse(schema, given)
   if (parsed.success) return parsed.data
   const issues = issuesIn(parsed.error)
   throw new ErrandError(
-    'INVALID_ANSWER',
-    `The recorded answer to "${question}" does not match the schema of run.ask: ${sentenceOf(issueText(issues.slice(0, 3)))} If the schema has changed since the answer was given, let it accept this answer too, or ask under another \`key\`.`,
+    noun === 'answer' ? 'INVALID_ANSWER' : 'INVALID_SIGNAL',
+    `The recorded ${noun} ${of} does not match the schema of ${verb}: ${sentenceOf(issueText(issues.slice(0, 3)))} If the schema has changed since the ${noun} was given, let it accept this ${noun} too, or ${again} under another \`key\`.`,
     { issues },
   )
 }

@@ -58,6 +58,7 @@ const conversions: Record<EventType, Convert | null> = {
   'run.parked': null,
   'run.continued': null,
   'run.closed': null,
+  'signal.received': null,
   'model.failed': null,
   'model.prompt_cut': null,
   'agent.joined': null,

@@ -32,6 +32,7 @@ export const errorCodes = {
   RUN_ENDED: 'The run has ended, so its further requests are refused.',
   NO_QUESTION: 'The task has no open question.',
   INVALID_ANSWER: 'The answer does not match the schema of the question.',
+  INVALID_SIGNAL: 'The payload of the signal does not match the schema of the wait for it.',
   INVALID_RESULT:
     'The result of the executor does not match its schema, or cannot be stored; or a call was made and its result could not be recorded (`resultLost`). A part that is lost or changed is only reported to `onError`.',
   CALL_FAILED: 'The recorded error of a call that threw an error without a code. The executor gets the error itself.',

@@ -314,6 +314,15 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
     options?: { delivery?: 'steer' | 'followup' | 'abort' | undefined; retry?: boolean | undefined },
   ): Promise<Task>
   /**
+   * Sends a task what it waits for by this name: `run.waitForSignal(name)` returns the payload (default: true). A signal that no wait
+   * takes at once is kept until one begins, in the order of arrival. `id`: a signal of this name that was sent with this id is not sent
+   * again.
+   *
+   * @throws ErrandError INVALID_TRANSITION for a settled task; INVALID_SIGNAL when a wait is open whose schema the payload does not match;
+   *   LIMIT_EXCEEDED for a payload above 256 kB, or when 1,000 signals are kept.
+   */
+  signal(task: TaskRef, name: string, payload?: unknown, options?: { id?: string }): Promise<Task>
+  /**
    * Handles a message: delivers it to the task that it mentions (`@task-…`), carries out the command that it contains (pause, cancel,
    * list, …), delivers it to the task that it belongs to, or creates a new task. The result says which.
    */

@@ -1,21 +1,22 @@
-// The journal: every request of a run and its outcome. People list calls only; questions, waits, sleeps, spawned children and values
-// are entries of the same journal, because they are found again by the same identity.
+// The journal: every request of a run and its outcome. People list calls only; questions, waits (for tasks, times and signals), spawned children
+// and values are entries of the same journal, because they are found again by the same identity.
 
 import { z } from 'zod'
 import type { StoredError } from '../core/errors.ts'
 import { canonicalJson, checkText } from '../core/json.ts'
 import { once } from '../core/once.ts'
 import { sha256 } from '../core/sha256.ts'
+import { webhookName } from './signal.ts'
 import { onInterruptPolicies } from './task-fields.ts'
 
 export const callStatuses = ['pending', 'in_progress', 'completed', 'failed'] as const
 export type CallStatus = (typeof callStatuses)[number]
 
-export const callKinds = ['call', 'ask', 'wait', 'sleep', 'spawn', 'value'] as const
+export const callKinds = ['call', 'ask', 'wait', 'sleep', 'signal', 'spawn', 'value'] as const
 export type CallKind = (typeof callKinds)[number]
 
 /** The names of the values that the engine draws for a run. Other entries of the kind `value` are what a schema made. */
-export const drawnValues = ['now', 'uuid', 'random'] as const
+export const drawnValues = ['now', 'uuid', 'random', webhookName] as const
 
 export const callShape = once(() => ({
   seq: z.int(),

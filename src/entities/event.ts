@@ -32,6 +32,7 @@ export const eventTypes = [
   'model.failed',
   'model.prompt_cut',
   'question.asked',
+  'signal.received',
   'message.appended',
   'output.written',
   'progress.reported',

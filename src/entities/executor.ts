@@ -8,9 +8,20 @@ import { parse, requireJsonInput, requireSync } from '../core/parse.ts'
 import { zodSchema } from '../core/zod-schema.ts'
 import type { MessageRole } from './message.ts'
 import type { CreatedTasks, Executors, GivenTasks, TypedExecutor } from './new-task.ts'
-import type { Outcome, Task, TaskId } from './task.ts'
+import type { Task } from './task.ts'
 import type { OnInterrupt, RetryOptions, RetryPolicy } from './task-fields.ts'
 import { retryPolicySchema, taskFields } from './task-fields.ts'
+import type {
+  AnswerSchema,
+  AnswerTo,
+  AskOptions,
+  AwaitedRef,
+  Received,
+  SignalOptions,
+  WaitedFor,
+  WaitOptions,
+  Webhook,
+} from './wait-options.ts'
 
 declare const resultType: unique symbol
 
@@ -51,63 +62,11 @@ export interface CallContext {
   note(details: unknown): Promise<void>
 }
 
-/** A JSON Schema, or a zod schema that is converted to one. */
-export type AnswerSchema = z.ZodType | Record<string, unknown>
-
-/** The output of a zod schema; `T` for a question without one. */
-export type AnswerTo<S, T = unknown> = [S] extends [z.ZodType] ? z.output<S> : T
-
-export interface AskOptions {
-  key?: string
-  /** Milliseconds until the default becomes the answer, or the question fails with `TIMEOUT` when there is none. */
-  timeoutMs?: Duration
-  /** The answer after `timeoutMs`, or when `answer` is called without a value. */
-  default?: unknown
-  /**
-   * `person` (default): people and programs may answer; models, their tools, and runs of tasks may not (FORBIDDEN). `anyone`: all may.
-   */
-  for?: 'person' | 'anyone'
-}
-
 /** Options of `run.invoke`. Defaults: the ability's. */
 export type InvokeOptions = CallOptions
 
-export interface WaitOptions {
-  key?: string
-  /** `all` (default) waits for each, `any` for the first. */
-  mode?: 'all' | 'any'
-  /** True: returns outcomes instead of results, and does not throw for a failed task. Default false. */
-  settled?: boolean
-  /** Milliseconds until it fails with `TIMEOUT`. Default: none. */
-  timeoutMs?: Duration
-  /** Only with `settled`: a message that is sent to this task ends the wait too; the outcome of a task that is still open is null. Default false. */
-  untilMessage?: boolean
-  /**
-   * True: while the run only waits so, its function stays in memory and holds no slot; it takes one again to go on, without a replay of the
-   * journal. The task stays WORKING, and a time limit of the run begins anew. When the engine closes or dies, it is an ordinary wait. For a
-   * parent of many tasks, whose journal is long. Default false: the run is suspended, and costs no memory.
-   */
-  inMemory?: boolean
-}
-
 /** Options of `run.spawn`. */
 export type SpawnOptions = Pick<CallOptions, 'key' | 'divergence'>
-
-/** A task to wait for, or its id. */
-export type AwaitedRef = string | { id: string }
-
-/** The result of an awaited task; its outcome if `Settled`, and null if it may still be open. */
-type WaitedOne<T, Settled, MayBeOpen> =
-  | ([Settled] extends [true] ? Outcome<ResultOfTask<T>> : ResultOfTask<T>)
-  | ([MayBeOpen] extends [false] ? never : null)
-type ResultOfTask<T> = T extends { id: TaskId<infer R> } ? R : T extends TaskId<infer R> ? R : unknown
-
-/** What `run.wait` resolves to: one value for one task, and a list in the same order for a list. */
-export type WaitedFor<T, Settled, Mode, UntilMessage> = T extends readonly unknown[]
-  ? {
-      -readonly [I in keyof T]: WaitedOne<T[I], Settled, [Mode, UntilMessage] extends ['all', false] ? false : true>
-    }
-  : WaitedOne<T, Settled, UntilMessage>
 
 /** The engine of a run: `Engine`, which merges with this interface. */
 // biome-ignore lint/suspicious/noEmptyInterface: it exists to be merged with.
@@ -118,7 +77,7 @@ export interface RunEngine {}
  * params (or `key`), n-th among equals.
  *
  * A run that is paused, canceled or timed out, or whose engine closes, rejects its pending and further requests with `RUN_ENDED`. A run that
- * only waits (for `ask`, `wait` or `sleep`, while nothing else is in flight) is suspended: its requests never settle, so neither `catch` nor
+ * only waits (for `ask`, `wait`, `waitForSignal` or `sleep`, while nothing else is in flight) is suspended: its requests never settle, so neither `catch` nor
  * `finally` runs, and what the function returns or throws later is ignored. The next run begins the function anew. See `onSuspend`.
  */
 export interface Run {
@@ -209,12 +168,33 @@ export interface Run {
     options?: WaitOptions & { settled?: Settled; mode?: Mode; untilMessage?: UntilMessage },
   ): Promise<WaitedFor<T, Settled, Mode, UntilMessage>>
 
+  /**
+   * Ends the run until a signal of this name is sent (`engine.signal`, WAITING); the next run receives its payload here. A signal that was
+   * sent earlier is taken at once. Each is taken by one wait, in the order of arrival; of several waits the one that began first comes first.
+   * After `timeoutMs` it is null. With a zod schema it is the schema's output.
+   * @throws ErrandError INVALID_SIGNAL when the payload of a signal that was sent earlier does not match the schema. That signal is gone.
+   */
+  waitForSignal<
+    T = unknown,
+    S extends AnswerSchema | undefined = AnswerSchema | undefined,
+    Ms extends Duration | undefined = undefined,
+  >(name: string, options?: SignalOptions<S, Ms>): Promise<Received<S, T, Ms>>
+
+  /**
+   * An address for a service that calls back, with a random token, the same in every run. The server of the engine takes a POST there,
+   * without other credentials, as the signal that `wait` waits for.
+   */
+  webhook<T = unknown, S extends AnswerSchema | undefined = AnswerSchema | undefined>(options?: {
+    key?: string
+    schema?: S
+  }): Promise<Webhook<AnswerTo<S, T>>>
+
   /** Ends the run for `ms` milliseconds, or for a time like `10m` (WAITING); survives restarts. */
   sleep(ms: Duration, options?: { key?: string }): Promise<void>
 
   /**
    * Registers a function that releases what the run holds outside of the ledger (a connection, a lock, a temporary folder) if it is suspended
-   * (`ask`, `wait`, `sleep`); returns what unregisters it. At every other end of the run it is not called: there `finally` releases.
+   * (`ask`, `wait`, `waitForSignal`, `sleep`); returns what unregisters it. At every other end of the run it is not called: there `finally` releases.
    *
    * All are called in the turn of the suspension, after `signal` has aborted, the one registered last first. An error is passed to `onError`.
    * The run is closed, and the next may begin, when the promises that they return have settled, or after `abortGraceMs`. A function that is

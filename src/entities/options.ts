@@ -26,6 +26,7 @@ import {
   updateFields,
   wordSchema,
 } from './task-fields.ts'
+import type { AnswerSchema } from './wait-options.ts'
 
 const { autoComplete, onInterrupt, onChildFailure, onDependencyFailure, tags } = taskFields
 
@@ -186,6 +187,12 @@ export const waitOptionsSchema = once(() =>
     untilMessage: z.boolean().optional(),
   }),
 )
+
+const answerSchema = z.custom<AnswerSchema>((value) => typeof value === 'object' && value !== null, 'expected a schema')
+export const signalOptionsSchema = once(() =>
+  z.strictObject({ key, schema: answerSchema.optional(), timeoutMs: waitingTime }),
+)
+export const webhookOptionsSchema = once(() => z.strictObject({ key, schema: answerSchema.optional() }))
 
 const functionSchema = <F>(expected: string) => z.custom<F>((value) => typeof value === 'function', expected)
 const wordOrFunction = <T>(words: readonly string[], shape: string) =>

@@ -20,6 +20,7 @@ export const whyReasons = [
   'blocked',
   'timer',
   'answer',
+  'signal',
   'executor',
   'model',
   'held',
@@ -36,9 +37,9 @@ export interface Why {
   /**
    * `slot`: queued behind other tasks; `lane`: the concurrency limit of its parent is reached; `limit`: a limit that all engines on the
    * ledger share is reached; `blocked`: dependencies are open; `timer`: it must not start before a time; `answer`: a question is open;
-   * `executor`: no working engine has its executor; `model`: its executor is an agent without a model; `claim`: it has no executor and
-   * waits to be claimed; `held`: it must be started or resumed; `children`: it waits for other tasks, or is a group of which no task
-   * runs now; `closing`: queued, but its last run is still ending; `running`; `settled`.
+   * `signal`: it waits for a signal; `executor`: no working engine has its executor; `model`: its executor is an agent without a model;
+   * `claim`: it has no executor and waits to be claimed; `held`: it must be started or resumed; `children`: it waits for other tasks, or is
+   * a group of which no task runs now; `closing`: queued, but its last run is still ending; `running`; `settled`.
    */
   reason: (typeof whyReasons)[number]
   /** The reason as text, with what would help. */

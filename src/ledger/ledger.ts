@@ -9,6 +9,7 @@ import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import type { RunRecord } from '../entities/run.ts'
+import type { SignalRecord } from '../entities/signal.ts'
 import type { BriefRecord, TaskRecord, TaskStatus } from '../entities/task.ts'
 import type { Trees } from '../entities/task-trees.ts'
 import type { ChildFacts } from '../machines/family.ts'
@@ -245,6 +246,13 @@ export interface Reads extends MemoryReads {
     /** Number of the latest message that was sent to the task and is meant for its model; 0 without one. */
     lastDelivered(taskId: string): Op<number>
   }
+  readonly signal: {
+    /** The oldest signal of this name that no wait has taken. */
+    kept(taskId: string, name: string): Op<SignalRecord | undefined>
+    countKept(taskId: string): Op<number>
+    /** Whether a signal of this name was sent with this id, taken or not. */
+    wasSent(taskId: string, name: string, sentId: string): Op<boolean>
+  }
   readonly event: {
     /** Events after a position, oldest first; of one task, or of all. */
     after(seq: number, limit: number, taskId?: string): Op<TaskEvent[]>
@@ -367,6 +375,7 @@ export interface CallOutcome extends Pick<CallRecord, 'id' | 'taskId' | 'kind' |
   status: 'completed' | 'failed'
 }
 export type NewMessage = Omit<MessageRecord, 'n'>
+export type NewSignal = Omit<SignalRecord, 'seq'>
 export type NewEvent = Omit<TaskEvent, 'seq'>
 
 export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
@@ -417,6 +426,12 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   readonly message: Reads['message'] & {
     /** Appends with the next number of its task, and returns that number. */
     append(message: NewMessage): Op<number>
+  }
+  readonly signal: Reads['signal'] & {
+    /** Returns its `seq`. */
+    insert(signal: NewSignal): Op<number>
+    /** A wait takes a signal, and its payload. */
+    take(signal: Pick<SignalRecord, 'taskId' | 'seq'>, takenBy: string): Op<void>
   }
   readonly event: Reads['event'] & {
     append(event: NewEvent): Op<void>

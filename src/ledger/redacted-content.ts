@@ -61,6 +61,7 @@ const contentOfCalls: Readonly<Record<CallKind, ContentOfCall>> = {
   ask: { params: inside({ question: text, schema, default: json }), result: json, details: none },
   wait: { params: none, result: each(inside({ result: json, error, statusReason: text })), details: none },
   sleep: { params: none, result: none, details: none },
+  signal: { params: inside({ schema }), result: json, details: none },
   // The drafts of its tasks, which are already redacted, and their ids.
   spawn: { params: none, result: none, details: none },
   // What a schema made of an input or an answer.
@@ -123,6 +124,7 @@ export const contentOfTables = {
     }),
     ...noneOf('id taskId n role announcement delivery run ident ordinal timestamp'),
   },
+  signal: { payload: json, ...noneOf('seq taskId name sentId createdAt takenBy') },
   // Its data are redacted by their keys.
   event: noneOf('seq type taskId at instanceId data'),
   instance: noneOf('id pid host startedAt leaseUntil endedAt'),

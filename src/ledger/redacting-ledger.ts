@@ -14,7 +14,7 @@ import { definitionFields, stateFields } from './tables/task-columns.ts'
  * content.
  */
 const structural: ReadonlySet<string> = new Set(
-  'status ready team from to attempt run willRetry executor changed removed by kind call tool entries waits role n branch stint owner type for requestedBy answeredBy'.split(
+  'status ready team from to attempt run willRetry executor changed removed by kind call tool entries waits role n branch stint owner type for requestedBy answeredBy signal'.split(
     ' ',
   ),
 )
@@ -121,6 +121,7 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
       end: callVerb(tx.call.end),
     },
     message: { append: verb('message', tx.message.append) },
+    signal: { insert: verb('signal', tx.signal.insert), take: tx.signal.take },
     event: {
       append(event) {
         for (const [key, value] of Object.entries(event.data)) {

@@ -15,6 +15,7 @@ import type {
 } from '../entities/memory.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import type { RunRecord } from '../entities/run.ts'
+import type { SignalRecord } from '../entities/signal.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { ObjectiveRecord, StintRecord, TeamRecord } from '../entities/team.ts'
 
@@ -25,6 +26,7 @@ export interface Records {
   run: RunRecord
   call: CallRecord
   message: MessageRecord
+  signal: SignalRecord
   event: TaskEvent
   instance: InstanceRecord
   board: BoardRecord

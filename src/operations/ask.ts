@@ -5,9 +5,10 @@ import type { Duration } from '../core/duration.ts'
 import { durationSchema } from '../core/duration-schema.ts'
 import { omitUndefined } from '../core/omit-undefined.ts'
 import { once } from '../core/once.ts'
-import type { AskOptions, Executor } from '../entities/executor.ts'
+import type { Executor } from '../entities/executor.ts'
 import { ownExecutor } from '../entities/executor.ts'
 import { audiences } from '../entities/question.ts'
+import type { AskOptions } from '../entities/wait-options.ts'
 import { toAnswerSchema } from './steps/answer-schema.ts'
 
 const askInput = once(() =>

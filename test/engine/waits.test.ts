@@ -4,8 +4,9 @@
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import type { Engine } from '../../src/engine/engine-api.ts'
-import type { ExecutorTask, Run, WaitOptions } from '../../src/entities/executor.ts'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
+import type { WaitOptions } from '../../src/entities/wait-options.ts'
 import { openEngine, reached, refusalOf } from './world.ts'
 
 /** A task that waits for two tasks worked on by hand. */

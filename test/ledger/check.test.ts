@@ -58,7 +58,7 @@ describe('The check of a ledger', () => {
       violations: [],
       counts: {},
       rules: ledgerRules.length,
-      tasks: 35,
+      tasks: 36,
     })
   })
 

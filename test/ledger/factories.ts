@@ -11,7 +11,7 @@ import type {
 import type { RunRecord } from '../../src/entities/run.ts'
 import { storedFrom } from '../../src/entities/task-fields.ts'
 import type { ObjectiveRecord, StintRecord, TeamRecord } from '../../src/entities/team.ts'
-import type { NewCall, NewEvent, NewMessage, NewTask } from '../../src/ledger/ledger.ts'
+import type { NewCall, NewEvent, NewMessage, NewSignal, NewTask } from '../../src/ledger/ledger.ts'
 
 /** A time in 2030, the default of all rows. */
 export const someTime: number = Date.UTC(2030, 0, 1)
@@ -112,6 +112,11 @@ export function messageRow(message: Partial<NewMessage> & { id: string; taskId: 
     timestamp: someTime,
     ...message,
   }
+}
+
+/** A signal that is kept. */
+export function signalRow(signal: Partial<NewSignal> & { taskId: string }): NewSignal {
+  return { name: 'paid', sentId: null, payload: true, createdAt: someTime, takenBy: null, ...signal }
 }
 
 /** An event about a task. */

@@ -1,6 +1,7 @@
 // The `ask` executor asks exactly the question of the task and invents no default.
 import { describe, expect, it } from 'vitest'
-import type { AskOptions, Executor, Run } from '../../src/entities/executor.ts'
+import type { Executor, Run } from '../../src/entities/executor.ts'
+import type { AskOptions } from '../../src/entities/wait-options.ts'
 import { ask, createAsk } from '../../src/operations/ask.ts'
 
 async function asked(executor: Executor, input: unknown): Promise<[string, unknown, AskOptions | undefined]> {

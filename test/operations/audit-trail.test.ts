@@ -56,6 +56,7 @@ const calls: Record<string, (engine: Engine) => Promise<object>> = {
   'task:retry': inState('failed'),
   'task:delete': inState('submitted'),
   'task:send': inState('working', { message: 'Hello.' }),
+  'task:signal': inState('working', { name: 'paid' }),
   'task:note': inState('working', { text: 'Seen.' }),
   'task:claim': inState('submitted'),
   'task:release': async (engine) => {
@@ -85,8 +86,12 @@ const calls: Record<string, (engine: Engine) => Promise<object>> = {
   'board:delete': async (engine) => ({ id: (await taskIn(engine, 'submitted')).id }),
 }
 
-/** Abilities that change no task: heartbeats, mail, numbers, memory (which has a record of its own), models and the bus. */
-const changesNoTask = /^(?:task:(?:heartbeat|route)|board:(?:heartbeat|open|send|request|respond)|mem:|model:|bus:)/
+/**
+ * Abilities that change no task: heartbeats, mail, numbers, memory (which has a record of its own), models and the bus. And `task:receive`,
+ * which is `task:signal` for the task of a token.
+ */
+const changesNoTask =
+  /^(?:task:(?:heartbeat|route|receive)|board:(?:heartbeat|open|send|request|respond)|mem:|model:|bus:)/
 
 async function eventsOfCall(engine: Engine, abilityId: string, caller: Caller): Promise<TaskEvent[]> {
   const input = await calls[abilityId]?.(engine)

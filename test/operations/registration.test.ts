@@ -18,6 +18,7 @@ const taskAbilities = [
   'task:retry',
   'task:route',
   'task:send',
+  'task:signal',
   'task:wait',
 ]
 

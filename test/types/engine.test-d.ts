@@ -28,6 +28,16 @@ const resize = defineExecutor({
     expectTypeOf(await run.call('look', async () => 7)).toEqualTypeOf<number>()
     expectTypeOf(await run.ask<boolean>('Go on?')).toEqualTypeOf<boolean>()
     expectTypeOf(await run.ask('Go on?')).toEqualTypeOf<unknown>()
+    const paid = z.object({ amount: z.number().default(1) })
+    expectTypeOf(await run.waitForSignal('go')).toEqualTypeOf<unknown>()
+    expectTypeOf(await run.waitForSignal<string>('go')).toEqualTypeOf<string>()
+    expectTypeOf(await run.waitForSignal('paid', { schema: paid })).toEqualTypeOf<{ amount: number }>()
+    expectTypeOf(await run.waitForSignal('paid', { schema: paid, timeoutMs: '1h' })).toEqualTypeOf<{
+      amount: number
+    } | null>()
+    const hook = await run.webhook({ schema: paid })
+    expectTypeOf(await hook.wait()).toEqualTypeOf<{ amount: number }>()
+    expectTypeOf(await hook.wait({ timeoutMs: 5 })).toEqualTypeOf<{ amount: number } | null>()
     expectTypeOf(await run.ask('Go on?', { type: 'boolean' })).toEqualTypeOf<unknown>()
     expectTypeOf(await run.ask('Go on?', z.boolean())).toEqualTypeOf<boolean>()
     expectTypeOf(await run.ask('When?', z.string().transform(Number), { default: '7' })).toEqualTypeOf<number>()

@@ -8,6 +8,7 @@ export function runTables(spelling: Spelling): Compilable[] {
     ...runTable(spelling),
     ...callTable(spelling),
     ...messageTable(spelling),
+    ...signalTable(spelling),
     ...eventTable(spelling),
     ...instanceTable(spelling),
     settingTable(spelling),
@@ -55,7 +56,7 @@ function callTable({ integer, numbered, index }: Spelling): Compilable[] {
       .addColumn('parent_id', 'text')
       .addColumn('run', integer, required)
       .addColumn('attempt', integer, required)
-      .addColumn('kind', 'text', checked(`kind in ('call', 'ask', 'wait', 'sleep', 'spawn', 'value')`))
+      .addColumn('kind', 'text', checked(`kind in ('call', 'ask', 'wait', 'sleep', 'signal', 'spawn', 'value')`))
       .addColumn('name', 'text', required)
       .addColumn('ident', 'text', required)
       .addColumn('ordinal', integer, required)
@@ -102,6 +103,24 @@ function messageTable({ integer, table, index }: Spelling): Compilable[] {
   ]
 }
 
+function signalTable({ integer, numbered, index, uniqueIndex }: Spelling): Compilable[] {
+  return [
+    numbered('signal')
+      .addColumn('task_id', 'text', (column) => column.notNull().references('task.id'))
+      .addColumn('name', 'text', required)
+      .addColumn('sent_id', 'text')
+      .addColumn('payload', 'text', required)
+      .addColumn('created_at', integer, required)
+      .addColumn('taken_by', 'text')
+      .addCheckConstraint('signal_taken_has_no_payload', sql`taken_by is null or payload = 'null'`),
+    index('signal_of_task', 'signal', 'task_id'),
+    index('signal_kept', 'signal', 'task_id, name, seq', 'taken_by is null'),
+    uniqueIndex('signal_sent', 'signal', 'task_id, name, sent_id', 'sent_id is not null'),
+    // A wait takes one signal.
+    uniqueIndex('signal_taken', 'signal', 'taken_by', 'taken_by is not null'),
+  ]
+}
+
 function eventTable({ integer, numbered, index }: Spelling): Compilable[] {
   return [
     numbered('event')
@@ -142,6 +161,13 @@ function runGuards(spelling: Spelling): Compilable[] {
       on: 'update of status',
       when: `old.status in ('completed', 'failed') or (old.status = 'in_progress' and new.status = 'pending')`,
       message: 'a call never takes back its outcome',
+    }),
+    ...guardTrigger(spelling, {
+      name: 'signal_is_taken_once',
+      table: 'signal',
+      on: 'update',
+      when: 'old.taken_by is not null',
+      message: 'a signal that was taken never changes',
     }),
     ...guardTrigger(spelling, {
       name: 'message_is_immutable',

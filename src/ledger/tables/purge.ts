@@ -194,6 +194,7 @@ function contentStatements({ prepareText, dialect }: StatementCompiler): Stateme
     removed('dependency', 'task_id, blocker_id, call_id', 'blocker_id'),
     removed('call', 'seq'),
     removed('message', 'task_id, n'),
+    removed('signal', 'seq'),
     removed('event', 'seq'),
     removed('run', 'task_id, number'),
     removed('board_task', 'board, number'),

@@ -18,6 +18,7 @@ import { createMessageTable } from './message.ts'
 import { createPurge } from './purge.ts'
 import { createRunTable } from './run.ts'
 import { createSettingTable } from './setting.ts'
+import { createSignalTable } from './signal.ts'
 import { createTaskTable } from './task.ts'
 
 const made = new Map<Dialect, Tx>()
@@ -40,6 +41,7 @@ export function createTables(dialect: Dialect, compiler = createCompiler(dialect
     run: createRunTable(compiler),
     call: createCallTable(compiler),
     message: createMessageTable(compiler),
+    signal: createSignalTable(compiler),
     event: createEventTable(compiler),
     instance: createInstanceTable(compiler),
     setting: createSettingTable(compiler),

@@ -1,4 +1,4 @@
-// Checks answers against the JSON Schema of their question. The schema is stored, so it is compiled from JSON again; zod does both.
+// Checks answers against the JSON Schema of their question, and payloads against that of the wait for their signal. The schema is stored, so it is compiled from JSON again; zod does both.
 import { z } from 'zod'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../../core/errors.ts'
@@ -7,14 +7,27 @@ import { nextTurn } from '../../core/turns.ts'
 import { maxSearchMs, withinTime } from '../../core/within-time.ts'
 import { foreignSchema, zodFour } from '../../core/zod-schema.ts'
 import type { CallRecord } from '../../entities/call.ts'
-import type { AnswerSchema } from '../../entities/executor.ts'
 import type { QuestionParams } from '../../entities/question.ts'
+import type { SignalParams } from '../../entities/signal.ts'
+import type { AnswerSchema } from '../../entities/wait-options.ts'
 
 /**
- * Returns the JSON Schema that is stored for a question.
+ * Returns the JSON Schema that is stored for a question, or for a wait for a signal.
  * @throws ErrandError INVALID_INPUT when the schema is not valid, refers to itself, or is too large.
  */
-export function toAnswerSchema(schema: AnswerSchema | null | undefined): unknown {
+export function toAnswerSchema(
+  schema: AnswerSchema | null | undefined,
+  of: 'question' | 'signal' = 'question',
+): unknown {
+  try {
+    return questionSchema(schema)
+  } catch (error) {
+    if (of === 'question' || !ErrandError.isInstance(error)) throw error
+    throw new ErrandError(error.code, error.message.replaceAll('a question', 'a signal'), error.details, error.cause)
+  }
+}
+
+function questionSchema(schema: AnswerSchema | null | undefined): unknown {
   if (schema === null || schema === undefined) return null
   const foreign = foreignSchema(schema)
   if (foreign !== undefined) {
@@ -58,31 +71,29 @@ class MatchNeeded extends Error {
   }
 }
 
+type Matched = Pick<CallRecord, 'id' | 'taskId' | 'kind' | 'name' | 'params'>
+
 /**
- * A value that may answer a question. It is matched with the schema of the question outside of any step, because a schema from outside may
- * take up to a second. The step uses the result if it meets the same question with the same schema, and is refused otherwise.
+ * A value that may answer a question, or end a wait for a signal. It is matched with the schema of the entry outside of any step, because a
+ * schema from outside may take up to a second. The step uses the result if it meets the same entry with the same schema, and is refused otherwise.
  */
 export class GivenAnswer {
   readonly value: unknown
-  #matched: { questionId: string; schema: string; problem: ErrandError | undefined } | undefined
+  #matched: { entryId: string; schema: string; problem: ErrandError | undefined } | undefined
 
   constructor(value: unknown) {
     this.value = value
   }
 
-  /** Why the value does not answer the question; undefined if it does. Called in a step. @throws MatchNeeded */
-  problemWith({
-    id: questionId,
-    taskId,
-    params,
-  }: Pick<CallRecord, 'id' | 'taskId' | 'params'>): ErrandError | undefined {
-    const question = params as QuestionParams
-    if (question.schema === undefined || question.schema === null) return undefined
-    const schema = JSON.stringify(question.schema)
+  /** Why the value does not fit the question or the wait; undefined if it does. Called in a step. @throws MatchNeeded */
+  problemWith(entry: Matched): ErrandError | undefined {
+    const stored = (entry.params as SignalParams | QuestionParams).schema
+    if (stored === undefined || stored === null) return undefined
+    const schema = JSON.stringify(stored)
     const matched = this.#matched
-    if (matched?.questionId === questionId && matched.schema === schema) return matched.problem
+    if (matched?.entryId === entry.id && matched.schema === schema) return matched.problem
     throw new MatchNeeded(() => {
-      this.#matched = { questionId, schema, problem: problemOf(taskId, question, this.value) }
+      this.#matched = { entryId: entry.id, schema, problem: problemOf(entry, stored, this.value) }
     })
   }
 }
@@ -101,27 +112,28 @@ export async function matchingOutside<R>(attempt: () => Promise<R>): Promise<R> 
   }
 }
 
-/** INVALID_ANSWER { taskId, issues } when the answer does not fit the schema; the question stays open. */
-function problemOf(taskId: string, params: QuestionParams, value: unknown): ErrandError | undefined {
-  const expected = withinTime(() => safeParse(z.fromJSONSchema(params.schema as never), value))
+/** INVALID_ANSWER or INVALID_SIGNAL { taskId, issues } when the value does not fit the schema; the question or the wait stays open. */
+function problemOf(entry: Matched, schema: unknown, value: unknown): ErrandError | undefined {
+  const { taskId, kind, name } = entry
+  const { question } = entry.params as QuestionParams
+  const code = kind === 'signal' ? 'INVALID_SIGNAL' : 'INVALID_ANSWER'
+  const expected = withinTime(() => safeParse(z.fromJSONSchema(schema as never), value))
   // A model may have written the schema and its patterns.
-  if (expected === undefined) return tooLong(taskId, params)
+  if (expected === undefined) {
+    const late =
+      kind === 'signal'
+        ? `This payload of the signal "${name}" (${taskId}) could not be checked within ${maxSearchMs} ms: a pattern in the schema of the wait takes too long. Send a shorter one, or let the task wait without that pattern.`
+        : `This answer to "${question}" (${taskId}) could not be checked within ${maxSearchMs} ms: a pattern in the schema of the question takes too long. Give a shorter answer, or cancel the task and create one that asks without that pattern.`
+    return new ErrandError(code, late, { taskId, schema })
+  }
   const parsed = expected.value
   if (parsed.success) return undefined
   const issues = issuesIn(parsed.error)
-  return new ErrandError(
-    'INVALID_ANSWER',
-    `This does not answer "${params.question}" (${taskId}): ${sentenceOf(issueText(issues))}`,
-    { taskId, issues, schema: params.schema },
-  )
-}
-
-function tooLong(taskId: string, { question, schema }: QuestionParams): ErrandError {
-  return new ErrandError(
-    'INVALID_ANSWER',
-    `This answer to "${question}" (${taskId}) could not be checked within ${maxSearchMs} ms: a pattern in the schema of the question takes too long. Give a shorter answer, or cancel the task and create one that asks without that pattern.`,
-    { taskId, schema },
-  )
+  const what =
+    kind === 'signal'
+      ? `This payload does not match the schema with which ${taskId} waits for the signal "${name}"`
+      : `This does not answer "${question}" (${taskId})`
+  return new ErrandError(code, `${what}: ${sentenceOf(issueText(issues))}`, { taskId, issues, schema })
 }
 
 // Refuses schemas of questions whose check may take any time: those that refer to themselves, and those whose references multiply. A value

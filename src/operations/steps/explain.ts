@@ -4,6 +4,7 @@ import { isoTime } from '../../core/clock.ts'
 import { formatDuration } from '../../core/duration.ts'
 import { sentenceOf } from '../../core/parse.ts'
 import { startOf } from '../../core/storable-text.ts'
+import type { CallRecord } from '../../entities/call.ts'
 import type { RunnableTasks } from '../../entities/executor.ts'
 import { type Question, toQuestion } from '../../entities/question.ts'
 import { isSettled, noReason, type TaskRecord } from '../../entities/task.ts'
@@ -255,6 +256,8 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
       message: `It sleeps until ${isoTime(sleep.dueAt as number)}.`,
     }
   }
+  const signals = open.filter((entry) => entry.kind === 'signal')
+  if (awaited.length === 0 && signals.length > 0) return explainSignals(signals, base)
   const children = (yield* tx.task.children(task.id)).filter((child) => child.status !== 'completed')
   return {
     ...base,
@@ -266,6 +269,14 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
         ? `It waits for ${listOf((yield* loadTasks(tx, awaited)).map(nameOf))}.`
         : `It waits for its children.${yield* familyText(tx, task)}`,
   }
+}
+
+function explainSignals(waits: readonly CallRecord[], base: Base): Why {
+  const names = [...new Set(waits.map(({ name }) => name))]
+  const [at = null] = waits.flatMap(({ dueAt }) => dueAt ?? []).sort((one, other) => one - other)
+  const until = at === null ? '' : `, until ${isoTime(at)}`
+  const message = `It waits for the signal ${listOf(names.map((name) => `"${name}"`))}${until}. \`signal\` sends it.`
+  return { ...base, reason: 'signal', at, message }
 }
 
 /** The tasks that the open waits of a task are for. */

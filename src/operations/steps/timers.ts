@@ -56,7 +56,7 @@ export function fireTimers(request: TimerRequest): Step<number> {
   })
 }
 
-/** A sleep ends; a question takes its default; a question without one, and a wait, fail with TIMEOUT. */
+/** A sleep, and a wait for a signal, end with null; a question takes its default; one without it, and a wait for tasks, fail with TIMEOUT. */
 function* fireEntry(tx: Tx, { id, taskId }: CallRecord, ctx: StepContext): Op<void> {
   const task = yield* tx.task.get(taskId)
   if (!task) return
@@ -71,7 +71,7 @@ function* fireEntry(tx: Tx, { id, taskId }: CallRecord, ctx: StepContext): Op<vo
 }
 
 function outcomeAtDue(call: CallRecord): Pick<CallRecord, 'status' | 'result' | 'error'> {
-  if (call.kind === 'sleep') return { status: 'completed', result: null, error: null }
+  if (call.kind === 'sleep' || call.kind === 'signal') return { status: 'completed', result: null, error: null }
   const params = call.params as Partial<QuestionParams>
   const [lapsed] = decideQuestion(call.status, { type: 'lapse', hasDefault: 'default' in params }) ?? []
   if (call.kind === 'ask' && lapsed?.to === 'completed') {

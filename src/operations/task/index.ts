@@ -15,11 +15,13 @@ import { taskList } from './list.ts'
 import { taskMessages } from './messages.ts'
 import { taskNote } from './note.ts'
 import { taskPause } from './pause.ts'
+import { taskReceive } from './receive.ts'
 import { taskRelease } from './release.ts'
 import { taskResume } from './resume.ts'
 import { taskRetry } from './retry.ts'
 import { taskRuns } from './runs.ts'
 import { taskSend } from './send.ts'
+import { taskSignal } from './signal.ts'
 import { taskStart } from './start.ts'
 import { taskStream } from './stream.ts'
 import { taskUnblock } from './unblock.ts'
@@ -49,6 +51,8 @@ export const taskOperations = [
   taskRetry,
   taskAnswer,
   taskSend,
+  taskSignal,
+  taskReceive,
   taskFail,
   taskClaim,
   taskHeartbeat,

@@ -49,25 +49,53 @@ export class Admission {
     peer: Peer | undefined,
     onAnswered: { release: () => void },
   ): Promise<Admitted | undefined> {
-    const refused = refuseRequest(request, this.#options)
-    if (refused !== undefined) throw new Refusal('FORBIDDEN', refused.why)
+    this.#guard(request)
     if (isPreflight(request)) return undefined
     const address = addressOf(peer)
     const judged = await this.#credentials.judge(request, address)
     if (judged.principal === null) throw unauthenticated(judged.waitSeconds)
     const { principal } = judged
     const limitKey = limitKeyOf(principal, address)
+    onAnswered.release = this.#limited(limitKey)
+    return { bus: await this.#busOf(principal), principal, caller: this.#callerOf(principal), limitKey }
+  }
+
+  /**
+   * Resolves to the bus for the request of a service to a webhook, which has no credentials but its token. With tenants it is not served: the
+   * token does not say of which one it is.
+   * @throws Refusal 403, 404, 429; ErrandError ENGINE_CLOSED
+   */
+  async admitService(
+    request: ServedRequest,
+    peer: Peer | undefined,
+    onAnswered: { release: () => void },
+  ): Promise<HttpEngine['bus']> {
+    this.#guard(request)
+    if (this.#source.hasTenants) throw new Refusal('NOT_FOUND', 'A server of several tenants takes no webhooks.')
+    const service: Principal = { scopes: [] }
+    onAnswered.release = this.#limited(limitKeyOf(service, addressOf(peer)))
+    return this.#busOf(service)
+  }
+
+  #guard(request: ServedRequest): void {
+    const refused = refuseRequest(request, this.#options)
+    if (refused !== undefined) throw new Refusal('FORBIDDEN', refused.why)
+  }
+
+  /** Counts a request of a principal. Returns what releases its slot. @throws Refusal 429 */
+  #limited(limitKey: string): () => void {
     const waitSeconds = this.#rate?.draw(limitKey) ?? 0
     if (waitSeconds > 0) throw tooMany(waitSeconds)
     const slot = this.#requests.take(limitKey)
     if ('full' in slot) throw tooManyAtOnce(this.#options.maxRequestsPerPrincipal)
-    onAnswered.release = slot.release
+    return slot.release
+  }
+
+  async #busOf(principal: Principal): Promise<HttpEngine['bus']> {
     const engine = await this.#source.engineOf(principal)
     if (engine === null) throw new Refusal('FORBIDDEN', tenantNotServed)
-    if (!isServed(engine)) {
-      throw new ErrandError('ENGINE_CLOSED', 'The engine is closed. Its tasks are still in its ledger.')
-    }
-    return { bus: engine.bus, principal, caller: this.#callerOf(principal), limitKey }
+    if (isServed(engine)) return engine.bus
+    throw new ErrandError('ENGINE_CLOSED', 'The engine is closed. Its tasks are still in its ledger.')
   }
 
   #callerOf(principal: Principal): Caller {

@@ -33,6 +33,7 @@ import { Router } from './router.ts'
 import { type Route, routes, takesBody } from './routes.ts'
 import { EventStreams } from './sse.ts'
 import { shapeOf } from './stream-shapes.ts'
+import { receive, webhookToken } from './webhooks.ts'
 
 type Bus = HttpEngine['bus']
 
@@ -95,9 +96,13 @@ export class HttpService {
 
   async #answer(request: ServedRequest, peer: Peer | undefined, onAnswered: { release: () => void }): Promise<Answer> {
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The server is closing.')
+    const path = this.#pathOf(request.url)
+    const token = webhookToken(request, path)
+    if (token !== undefined) {
+      return receive(await this.#admission.admitService(request, peer, onAnswered), token, request)
+    }
     const client = await this.#admission.admit(request, peer, onAnswered)
     if (client === undefined) return { status: 204, headers: {}, body: null }
-    const path = this.#pathOf(request.url)
     const found = this.#router.find(path)
     if (found === undefined) {
       throw new Refusal('NOT_FOUND', 'There is no route at this path. GET /docs lists the routes.')

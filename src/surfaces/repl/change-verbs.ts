@@ -1,4 +1,5 @@
 // The commands that change tasks, each like the verb of the command line; and messages to a task, with its answer.
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import type { CreateOptions, StreamItem } from '../../engine/engine-api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { taskEvents } from '../../machines/task-machine.ts'
@@ -77,6 +78,22 @@ export const changeVerbs: ReplVerbs = {
         answerTask(engine, sessionCaller, task, text || undefined),
       )
       session.printer.line(`${taskLabel(answered)} answered`)
+    },
+  },
+  signal: {
+    usage: 'signal TASK NAME [JSON]',
+    summary: 'send a task what it waits for by name; JSON is what it gets, default true',
+    complete: openRefs,
+    async run(session, rest) {
+      const { task, text } = await taskAndText(session, rest)
+      const { word: name, rest: json } = takeWord(text) ?? { word: undefined, rest: '' }
+      if (name === undefined)
+        throw misuse(`The name of the signal for ${taskLabel(task)} is missing. Usage: /signal TASK NAME [JSON]`)
+      const payload = json === '' ? undefined : jsonOption('data', json, '{"amount": 12}')
+      const sent = await session.change(task, ({ engine }) =>
+        changeAs(engine, sessionCaller, 'task:signal', task, omitUndefined({ name, payload })),
+      )
+      session.printer.line(changedLine(sent, 'signal sent'))
     },
   },
   send: {

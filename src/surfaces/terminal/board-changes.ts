@@ -59,6 +59,8 @@ function textFor(event: TaskEvent, task: BoardTask | undefined): string | undefi
       return 'asks a question'
     case 'task.answered':
       return answeredText(event)
+    case 'signal.received':
+      return `got the signal ${textOf(event, 'signal')}`
     case 'agent.joined':
       return `joined by ${textOf(event, 'agentId')}`
     case 'agent.completed':

@@ -30,6 +30,7 @@ const codeOf: Readonly<Record<ErrorCode, 1 | 2>> = {
   HAS_EXECUTOR: exitCodes.badInput,
   NO_QUESTION: exitCodes.badInput,
   INVALID_ANSWER: exitCodes.badInput,
+  INVALID_SIGNAL: exitCodes.badInput,
   TASK_DELETED: exitCodes.badInput,
   PURGED: exitCodes.badInput,
   UNSUPPORTED_RUNTIME: exitCodes.badInput,

@@ -24,12 +24,7 @@ export async function readJsonBody(
   request: Pick<ServedRequest, 'headers' | 'bytes'>,
   limitBytes: number = maxBodyBytes,
 ): Promise<JsonBody> {
-  const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? ''
-  if (encoding !== '' && encoding !== 'identity') {
-    const why = `The body is encoded (Content-Encoding: ${startOf(encoding, 100)}). Send it without encoding.`
-    return { refused: 415, why }
-  }
-  const read = await readText(request, limitBytes)
+  const read = await readTextBody(request, limitBytes)
   if (typeof read !== 'string') return read
   try {
     const json = parseJson(read)
@@ -61,10 +56,16 @@ export function codeOfRefusedBody({ refused }: Unread): (typeof codes)[Unread['r
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-async function readText(
+/** Reads at most `limitBytes` of the body as text. */
+export async function readTextBody(
   request: Pick<ServedRequest, 'headers' | 'bytes'>,
   limitBytes: number,
 ): Promise<string | Unread> {
+  const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? ''
+  if (encoding !== '' && encoding !== 'identity') {
+    const why = `The body is encoded (Content-Encoding: ${startOf(encoding, 100)}). Send it without encoding.`
+    return { refused: 415, why }
+  }
   const tooLarge: Unread = { refused: 413, why: `The body is larger than ${limitBytes} bytes.` }
   if (Number(request.headers.get('content-length') ?? 0) > limitBytes) return tooLarge
   try {

@@ -135,6 +135,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> =
   UNKNOWN_OPTION: 400,
   UNKNOWN_EXECUTOR: 400,
   INVALID_ANSWER: 400,
+  INVALID_SIGNAL: 400,
   INVALID_RESULT: 400,
   INVALID_PLAN: 400,
   TYPE_MISMATCH: 400,

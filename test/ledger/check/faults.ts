@@ -231,6 +231,18 @@ const ofJournals: Fault[] = [
     plant: `delete from dependency where ${runOf('waits')}`,
     says: /^Its wait call-\S+ is open, and no edge says for which tasks\.$/,
   },
+  {
+    rule: 'signal-wait',
+    title: 'a signal that an unknown wait took',
+    plant: `update signal set taken_by = 'call-x' where ${runOf('paid')} and name = 'paid'`,
+    says: /^The signal paid and the wait call-x do not name each other\.$/,
+  },
+  {
+    rule: 'signal-wait',
+    title: 'a wait that took no signal',
+    plant: `delete from signal where ${runOf('paid')} and name = 'paid'`,
+    says: /^The signal paid and the wait call-\S+ do not name each other\.$/,
+  },
 ]
 
 const edges = (name: string, satisfiedAt: string): string =>

@@ -30,6 +30,10 @@ const executors = {
   nested: async (_task: unknown, run: Run) => await run.call('outer', async () => await run.call('inner', () => 1)),
   asks: async (_task: unknown, run: Run) => await run.ask('Which one?'),
   waits: async (task: { input: unknown }, run: Run) => await run.wait(task.input as string[]),
+  paid: async (_task: unknown, run: Run) => {
+    await run.waitForSignal('paid')
+    await run.waitForSignal('paid')
+  },
   spawns: async (_task: unknown, run: Run) => {
     const child = await run.spawn({ executor: 'work' })
     return await run.wait([child])
@@ -116,6 +120,10 @@ async function runs(engine: Engine<any>): Promise<void> {
     )
   }
   await reached(engine, await engine.create({ executor: 'asks', name: 'asks' }), 'input_required')
+  const paid = await engine.create({ executor: 'paid', name: 'paid' })
+  await engine.signal(paid, 'paid', { amount: 12 }, { id: 'evt_1' })
+  await engine.signal(paid, 'shipped')
+  await reached(engine, paid, 'waiting')
   const byHand = await engine.create({ name: 'by hand' })
   await reached(engine, await engine.create({ executor: 'waits', name: 'waits', input: [byHand.id] }), 'waiting')
   await engine.claim(byHand.id, { owner: 'ann', leaseMs: 3_600_000 })

@@ -1,7 +1,7 @@
 // Guards: the invalid writes that the tables refuse from any writer, so that a wrong step cannot damage a ledger.
 import type { TaskStatus } from '../../../src/entities/task.ts'
 import type { Op, Tx } from '../../../src/ledger/ledger.ts'
-import { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } from '../factories.ts'
+import { callRow, edgeRow, eventRow, messageRow, runRow, signalRow, someTime, taskRow } from '../factories.ts'
 import { inserted, type Theme, write } from './contract-world.ts'
 
 const settled = (status: TaskStatus) => taskRow({ id: 'a', status, completedAt: someTime })
@@ -55,6 +55,20 @@ const refused: Record<string, (tx: Tx) => Op<unknown>> = {
   'an edge to an unknown blocker': withTask((tx) =>
     tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'missing' })),
   ),
+  'a signal of an unknown task': (tx) => tx.signal.insert(signalRow({ taskId: 'missing' })),
+  'a signal that was taken twice': withTask(function* (tx) {
+    const seq = yield* tx.signal.insert(signalRow({ taskId: 'a' }))
+    yield* tx.signal.take({ taskId: 'a', seq }, 'call-1')
+    yield* tx.signal.take({ taskId: 'a', seq }, 'call-2')
+  }),
+  'two signals that one wait took': withTask(function* (tx) {
+    for (let n = 0; n < 2; n++) {
+      yield* tx.signal.insert(signalRow({ taskId: 'a', payload: null, takenBy: 'call-1' }))
+    }
+  }),
+  'two signals of one name that were sent with one id': withTask(function* (tx) {
+    for (let n = 0; n < 2; n++) yield* tx.signal.insert(signalRow({ taskId: 'a', sentId: 'evt-1' }))
+  }),
   'a run of an unknown task': (tx) => tx.run.insert(runRow({ taskId: 'missing' })),
   'a run that has ended without an outcome': function* (tx) {
     yield* tx.task.insert(taskRow({ id: 'a' }))

@@ -16,6 +16,7 @@ import { mirrors } from './mirrors.ts'
 import { purging } from './purging.ts'
 import { rows } from './rows.ts'
 import { runsAndCalls } from './runs-and-calls.ts'
+import { signals } from './signals.ts'
 import { steps } from './steps.ts'
 import { strings } from './strings.ts'
 import { teams } from './teams.ts'
@@ -30,6 +31,7 @@ const themes = {
   purging,
   claims,
   runsAndCalls,
+  signals,
   feed,
   guards,
   strings,

@@ -2,7 +2,18 @@
 // them.
 import type { Ledger, Purgeable, Reads } from '../../../src/ledger/ledger.ts'
 import type { Op } from '../../../src/ledger/op.ts'
-import { branchRow, callRow, edgeRow, eventRow, messageRow, runRow, stintRow, taskRow, teamRow } from '../factories.ts'
+import {
+  branchRow,
+  callRow,
+  edgeRow,
+  eventRow,
+  messageRow,
+  runRow,
+  signalRow,
+  stintRow,
+  taskRow,
+  teamRow,
+} from '../factories.ts'
 import { appended, begun, doomed, inserted, purged, type Theme, write } from './contract-world.ts'
 
 const done = (id: string, completedAt: number, more: Partial<ReturnType<typeof taskRow>> = {}) =>
@@ -142,6 +153,7 @@ export const purging: Theme = ({ describe, proves, expect }) => {
             yield* tx.run.save({ ...run, endedAt: 1, closedAt: 1 })
             yield* tx.call.insert(callRow({ id: `call-${taskId}`, taskId, status: 'completed' }))
             yield* tx.message.append(messageRow({ id: `message-${taskId}`, taskId }))
+            yield* tx.signal.insert(signalRow({ taskId }))
             yield* tx.event.append(eventRow({ taskId }))
           }
           yield* tx.dependency.insert(edgeRow({ taskId: root, blockerId: child, satisfiedAt: 1 }))
@@ -158,10 +170,11 @@ export const purging: Theme = ({ describe, proves, expect }) => {
         (await ledger.read((tx) => tx.run.list(taskId))).length,
         (await ledger.read((tx) => tx.call.list(taskId))).length,
         (await ledger.read((tx) => tx.message.list(taskId))).length,
+        await ledger.read((tx) => tx.signal.countKept(taskId)),
         (await ledger.read((tx) => tx.event.after(0, 9, taskId))).length,
       ]
-      for (const id of ['old', 'old-child']) expect([id, ...(await left(id))]).toEqual([id, 0, 0, 0, 0])
-      for (const id of ['kept', 'kept-child']) expect([id, ...(await left(id))]).toEqual([id, 1, 1, 1, 1])
+      for (const id of ['old', 'old-child']) expect([id, ...(await left(id))]).toEqual([id, 0, 0, 0, 0, 0])
+      for (const id of ['kept', 'kept-child']) expect([id, ...(await left(id))]).toEqual([id, 1, 1, 1, 1, 1])
       expect(await ledger.read((tx) => tx.dependency.blockers('kept'))).toEqual(['kept-child'])
     })
 

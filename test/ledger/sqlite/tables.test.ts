@@ -198,6 +198,7 @@ describe('a write of another program', () => {
       'purging',
       'run',
       'setting',
+      'signal',
       'stint',
       'task',
       'team',

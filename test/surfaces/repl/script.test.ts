@@ -206,3 +206,13 @@ it('a REPL script names tasks that begin with a dash, and records its changes', 
   expect(requested).toContainEqual(['task.started', { surface: 'repl' }])
   expect(requested).toContainEqual(['task.canceled', { surface: 'repl' }])
 })
+
+it('/signal sends a signal with JSON or without, and names what is missing or wrong', async () => {
+  const { code, out, err } = await ran(['/create it --by-hand', '/signal it paid {"amount": 12}', '/signal it go'])
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out.match(/, signal sent\n/g)).toHaveLength(2)
+  expect((await ran(['/create it --by-hand', '/signal it'])).err).toMatch(
+    /line 2: .*The name of the signal for .* is missing/,
+  )
+  expect((await ran(['/create it --by-hand', '/signal it paid {amount'])).err).toMatch(/line 2: .*takes JSON/)
+})

@@ -1,0 +1,38 @@
+// Signals: what a task waits for by name, sent to it from outside. One that no wait takes at once is kept until a wait for its name begins.
+import { z } from 'zod'
+import { once } from '../core/once.ts'
+
+/** The maximum of signals that are kept for a task until it waits for them. */
+export const maxKeptSignals = 1_000
+/** The maximum size of a payload, as JSON. */
+export const maxSignalBytes = 256 * 1024
+
+/** A signal of a task, with the wait that took it. */
+export interface SignalRecord {
+  seq: number
+  taskId: string
+  name: string
+  /** By which its sender knows it; null if it gave none. A repetition under the same name changes nothing. */
+  sentId: string | null
+  /** Null once it is taken: the journal entry of the wait has it then. */
+  payload: unknown
+  createdAt: number
+  /** The journal entry that took it; null while it is kept. */
+  takenBy: string | null
+}
+
+export const signalNameSchema = once(() => z.string().min(1).max(200))
+export const signalIdSchema = once(() => z.string().min(1).max(200))
+
+/** The params of a wait for a signal. */
+export interface SignalParams {
+  /** JSON Schema of the payload; null for any. */
+  schema: unknown
+}
+
+/** The name under which `run.webhook` draws its token, and under which the journal records it. */
+export const webhookName = 'webhook'
+/** The path at which a server takes the request to a webhook. */
+export const webhookPath = (entryId: string, secret: string): string => `/signals/${entryId}.${secret}`
+/** The name of the signal that a request to a webhook is, by the journal entry of its token. */
+export const signalOfWebhook = (entryId: string): string => `${webhookName}:${entryId}`
