@@ -16,6 +16,7 @@ import { mirrors } from './mirrors.ts'
 import { purging } from './purging.ts'
 import { rows } from './rows.ts'
 import { runsAndCalls } from './runs-and-calls.ts'
+import { schedules } from './schedules.ts'
 import { steps } from './steps.ts'
 import { strings } from './strings.ts'
 import { teams } from './teams.ts'
@@ -40,6 +41,7 @@ const themes = {
   memories,
   memoryRecord,
   teams,
+  schedules,
 }
 
 /**
