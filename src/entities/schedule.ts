@@ -5,6 +5,9 @@ import type { StoredError } from '../core/errors.ts'
 export const overlaps = ['skip', 'queue', 'replace', 'allow'] as const
 /** What becomes of ticks that have passed while no engine worked: one task for all of them, or none. */
 export const catchUps = ['one', 'none'] as const
+/** Fields of `create` that only a single task can have. */
+export const fieldsOfOneTask = ['key', 'parentId', 'blockedBy', 'notBefore', 'deadline'] as const
+
 /** What a tick led to. `missed`: it passed while no engine worked. `refused`: the task could not be created. */
 export const tickOutcomes = ['created', 'queued', 'skipped', 'missed', 'refused'] as const
 

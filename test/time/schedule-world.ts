@@ -1,5 +1,6 @@
-// Shared by the tests of schedules: an engine on a clock that the test moves, and the ticks that have made tasks.
+// Shared by the tests of schedules: an engine on a clock that the test moves, and the tasks of ticks.
 import type { Engine, EngineOptions } from '../../src/engine/engine-api.ts'
+import type { Task } from '../../src/entities/task.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 import { openEngine } from '../engine/world.ts'
 
@@ -12,16 +13,20 @@ export async function scheduleWorld(options: EngineOptions = {}, startAt = start
   return { clock, engine }
 }
 
-/** The ticks of a schedule that have made tasks, in order of their creation. */
-export async function ticksOf(engine: Pick<Engine, 'list'>, name: string): Promise<string[]> {
-  const prefix = `schedule:${name}:`
-  const ticks: string[] = []
+/** The tasks of a schedule with their ticks, in order of their creation. */
+export async function tasksOf(engine: Pick<Engine, 'list'>, name: string): Promise<Array<Task & { tick: string }>> {
+  const keyPrefix = `schedule:${name}:`
+  const found: Array<Task & { tick: string }> = []
   for (let after: string | undefined; ; ) {
-    const page = await engine.list({ keyPrefix: prefix, limit: 500, ...(after === undefined ? {} : { after }) })
-    for (const { key } of page.tasks) ticks.push((key as string).slice(prefix.length))
-    if (page.next === null) return ticks
+    const page = await engine.list({ keyPrefix, limit: 500, ...(after === undefined ? {} : { after }) })
+    for (const task of page.tasks) found.push({ ...task, tick: (task.key as string).slice(keyPrefix.length) })
+    if (page.next === null) return found
     after = page.next
   }
+}
+
+export async function ticksOf(engine: Pick<Engine, 'list'>, name: string): Promise<string[]> {
+  return (await tasksOf(engine, name)).map(({ tick }) => tick)
 }
 
 export async function scheduleOf(engine: Pick<Engine, 'schedules'>, name: string) {

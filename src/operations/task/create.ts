@@ -7,6 +7,7 @@ import { startOf } from '../../core/storable-text.ts'
 import type { CreateOptions } from '../../engine/engine-api.ts'
 import type { CreationSize } from '../../entities/creation-bounds.ts'
 import { childrenSchema } from '../../entities/options.ts'
+import { fieldsOfOneTask } from '../../entities/schedule.ts'
 import { fieldsFor } from '../../entities/task-fields.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { defineOperation } from '../define-operation.ts'
@@ -32,14 +33,11 @@ const inputSchema = once(() => {
 
 /** What is created again and again: it has no fields that only one task can have. */
 export const templateSchema = once(() => {
-  const {
-    key: _key,
-    parentId: _parent,
-    blockedBy: _blockers,
-    notBefore: _start,
-    deadline: _end,
-    ...fields
-  } = fieldsFor('create')
+  const isOfOne = (field: string): boolean => (fieldsOfOneTask as readonly string[]).includes(field)
+  const fields = Object.fromEntries(Object.entries(fieldsFor('create')).filter(([field]) => !isOfOne(field))) as Omit<
+    ReturnType<typeof fieldsFor<'create'>>,
+    (typeof fieldsOfOneTask)[number]
+  >
   return requireTitle(z.strictObject({ ...fields, tasks: childrenSchema(fields, 'TemplateTask').optional() }))
 })
 
