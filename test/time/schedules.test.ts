@@ -1,5 +1,6 @@
 // Schedules: tasks that are made at certain times, on a clock that only the test moves.
 import { describe, expect, it } from 'vitest'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { ledgerFile, openEngine, puppet, refusalOf } from '../engine/world.ts'
 import { scheduleOf, scheduleWorld, start, ticksOf } from './schedule-world.ts'
 
@@ -120,6 +121,18 @@ describe('a schedule', () => {
     expect(delays.every((delay) => delay >= 0 && delay < hour)).toBe(true)
     expect(new Set(delays).size).toBeGreaterThan(40)
     expect(tasks.length).toBeGreaterThanOrEqual(47)
+  })
+
+  it('is stored as the redaction leaves it', async () => {
+    const ledger = await openLedger(':memory:')
+    const redact = (value: unknown) => (typeof value === 'string' ? value.replaceAll('secret', '***') : value)
+    const { clock, engine } = await scheduleWorld({ ledger, redact })
+    const template = { ...task, name: 'a secret', input: { b: ['secret'] }, metadata: { c: 'secret' } }
+    await engine.schedules.put({ name: 'hourly', every: '1h', task: template })
+    expect(JSON.stringify(await ledger.read((tx) => tx.schedule.get('hourly')))).not.toContain('secret')
+    await clock.advance('1h')
+    const { tasks } = await engine.list({ keyPrefix: 'schedule:hourly:' })
+    expect(tasks).toMatchObject([{ name: 'a ***', input: { b: ['***'] }, metadata: { c: '***' } }])
   })
 
   it('goes on after a task that cannot be created, and says why', async () => {

@@ -33,7 +33,7 @@ it('errand schedule adds, lists, pauses, resumes, triggers and removes a schedul
   ])
   expect((await place.errand('schedule', 'resume', 'nightly')).out).toContain('next 2')
   expect(await place.errand('schedule', 'rm', 'nightly')).toMatchObject({ code: 0, out: 'nightly is removed.\n' })
-  expect(await place.errand('schedule', 'rm', 'nightly')).toMatchObject({ code: 1, out: '' })
+  expect(await place.errand('schedule', 'rm', 'nightly')).toMatchObject({ code: 2, out: '' })
   expect(lines(await place.errand('schedule', 'ls'))).toHaveLength(2)
 })
 
