@@ -22,7 +22,7 @@ it('an interval counts the time that has passed, through both changes', () => {
   expect(ticksBetween(times, begin, begin - 7_200_001, begin, 9)).toEqual([begin - 7_200_000, begin])
 })
 
-it('a tick is due after its jitter and before the next one, whoever asks', () => {
+it('a tick is due after its jitter and before the next one, the same for each engine', () => {
   const times = { ...daily('0 * * * *', 'UTC'), name: 'x', jitterMs: day }
   const ticks = ticksBetween(times, null, begin, begin + 9 * day, 200)
   const dues = ticks.map((tick) => dueOf(times, tick))

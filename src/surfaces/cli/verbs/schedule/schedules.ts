@@ -43,7 +43,7 @@ export const ls = defineVerb({
       const all: Schedule[] = []
       for (let after: string | null = ''; after !== null; ) {
         const page: Awaited<ReturnType<Engine['schedules']['list']>> = await engine.schedules.list({ after })
-        all.push(...page.schedules)
+        for (const each of page.schedules) all.push(each)
         after = page.next
       }
       printTable(io, values, all, 'No schedules.', {
