@@ -66,4 +66,6 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
    * cannot be seen from here; rejects while one that is seen is alive.
    */
   reclaim(calls: readonly CallRecord[]): Promise<readonly CallRecord[]>
+  /** Makes the tasks of schedules that are due. Resolves to whether any was. */
+  fireSchedules(): Promise<boolean>
 }

@@ -46,6 +46,8 @@ export interface LifecycleParts
    * @param place.onOneHost all engines of the ledger are on this host.
    */
   reclaim(calls: readonly CallRecord[], place: { onOneHost: boolean }): Promise<CallRecord[]>
+  /** Makes the tasks of schedules that are due. Resolves to whether any was. */
+  fireSchedules(host: EngineHost): Promise<boolean>
   /** Called when the engine begins to close, or its ledger has failed. */
   closing(): void
   /** What teams add to steps; undefined for an engine without memory. */

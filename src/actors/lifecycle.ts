@@ -86,6 +86,7 @@ export class Lifecycle {
         void (at === null ? this.latestPieceAt.delete(taskId) : this.latestPieceAt.set(taskId, at)),
       instanceRow: (leaseUntil) => this.#instanceRow(leaseUntil),
       reclaim: (calls) => this.#reclaim(calls),
+      fireSchedules: () => parts.fireSchedules(host),
       report: this.report,
     }
     this.inspection = new Inspection(host)

@@ -181,14 +181,17 @@ export class Maintenance {
 
   async #fireTimers(): Promise<void> {
     if (!this.#working || this.#firing) return
-    const { ledger, stepContext, chance, retryOf, timeoutOf, executors, checked } = this.#host
+    const { ledger, stepContext, chance, retryOf, timeoutOf, executors, checked, fireSchedules } = this.#host
     this.#firing = true
     const stepNow = () =>
       fireTimers({ ...stepContext(), chance: chance(), retryOf, timeoutOf, executors: [...executors.keys()] })
-    const fired = await this.#try(() => ledger.step(stepNow()), 'fire timers')
+    const fired = await Promise.all([
+      this.#try(() => ledger.step(stepNow()), 'fire timers'),
+      this.#try(fireSchedules, 'fire schedules'),
+    ])
     this.#firing = false
     // If another engine was faster or the ledger refused, the next check is soon enough.
-    if (fired) checked()
+    if (fired.some(Boolean)) checked()
   }
 
   // ── retention ──

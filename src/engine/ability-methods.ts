@@ -2,10 +2,11 @@
 // each ability.
 import type { AbilityTypes } from '../bus/ability-types.ts'
 
-/** The names of the methods, by module. `wing-methods.ts` makes one of each operation of memory and of teams. */
+/** The names of the methods, by module. `wing-methods.ts` makes one of each operation of memory, of teams and of schedules. */
 interface Names {
   agent: 'join' | 'complete' | 'timeline'
   objective: 'add' | 'update' | 'log'
+  schedules: 'put' | 'list' | 'pause' | 'resume' | 'trigger' | 'backfill' | 'remove'
   task: 'context' | 'complete' | 'teams' | 'types'
   mem:
     | 'observe'
@@ -50,6 +51,8 @@ export interface AbilityMethods {
   readonly objective: MethodsOf<'objective'>
   /** The task of a team. `engine.complete` only completes a task; `engine.task.complete` also consolidates the memory of its team. */
   readonly task: Omit<MethodsOf<'task'>, 'context'> & { readonly context: ContextMethod }
+  /** Tasks that are made at certain times. */
+  readonly schedules: MethodsOf<'schedules'>
   /** Memory. Every call throws NOT_FOUND when the engine was opened with `memory: false`. */
   readonly mem: MethodsOf<'mem'>
 }

@@ -34,6 +34,7 @@ import { createDrafter } from '../operations/drafts/draft.ts'
 import { requireExecutors } from '../operations/drafts/known-executors.ts'
 import { viewOf } from '../operations/steps/views.ts'
 import { PlansRoot } from '../plans/plans-root.ts'
+import { fireSchedules } from '../time/fire-schedules.ts'
 import type { Engine, EngineOptions } from './engine-api.ts'
 import { hasUserAbility, type RunBus, registerOnBuses, type WholeHost } from './register-abilities.ts'
 import { TaskEngine } from './task-engine.ts'
@@ -201,6 +202,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
           return drafter.draft(spec, 'run.spawn', parentId)
         }),
       reclaim: wings.has('commands') ? reclaimCalls : async () => [],
+      fireSchedules: wings.has('time') ? fireSchedules : async () => false,
       teams: wings.has('memory') ? teamSteps : undefined,
       memory: wings.has('memory') ? memoryWork : undefined,
       closing: () => inHand?.leave(),

@@ -7,6 +7,7 @@ import { engineOperations } from '../operations/engine/index.ts'
 import { eventOperations } from '../operations/event/index.ts'
 import { taskOperations } from '../operations/task/index.ts'
 import { planRun } from '../plans/operations/run.ts'
+import { scheduleOperations } from '../time/operations/schedules.ts'
 import { engineMachines } from './machines.ts'
 
 /** Those that every engine has that is composed with their part. */
@@ -15,6 +16,7 @@ export const hostedOperations = {
   agents: [taskRoute],
   board: boardOperations,
   memory: teamOperations,
+  time: scheduleOperations,
 } as const
 
 export type HostedOperation = (typeof hostedOperations)[keyof typeof hostedOperations][number]

@@ -105,10 +105,11 @@ export class TaskEngine extends DerivedMethods {
   readonly #host: AbilityHost
   readonly #caller: Caller
 
-  /** Abilities as methods, with the same names: `agent`, `objective`, `task`, `mem`. */
+  /** Abilities as methods, with the same names: `agent`, `objective`, `task`, `schedules`, `mem`. */
   readonly agent: AbilityMethods['agent']
   readonly objective: AbilityMethods['objective']
   readonly task: AbilityMethods['task']
+  readonly schedules: AbilityMethods['schedules']
   readonly mem: AbilityMethods['mem']
 
   /** A `caller` with a task is a run or its model, which may access that task and its subtree only. */
@@ -116,7 +117,9 @@ export class TaskEngine extends DerivedMethods {
     super()
     this.instanceId = life.instanceId
     this.bus = bus
-    ;({ agent: this.agent, objective: this.objective, task: this.task, mem: this.mem } = wingMethods(bus, caller))
+    const methods = wingMethods(bus, caller)
+    ;({ agent: this.agent, objective: this.objective, task: this.task, schedules: this.schedules } = methods)
+    this.mem = methods.mem
     this.#life = life
     this.#host = host
     this.#caller = caller

@@ -9,6 +9,7 @@ import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import type { RunRecord } from '../entities/run.ts'
+import type { ScheduleRecord } from '../entities/schedule.ts'
 import type { SignalRecord } from '../entities/signal.ts'
 import type { BriefRecord, TaskRecord, TaskStatus } from '../entities/task.ts'
 import type { Trees } from '../entities/task-trees.ts'
@@ -187,7 +188,7 @@ export interface Reads extends MemoryReads {
     childFacts(parentId: string): Op<ChildFacts>
     /** Tasks whose timer is due at `now`, soonest first. */
     due(now: number, limit: number): Op<TaskRecord[]>
-    /** The soonest timer, lease, deadline, or time limit of a run that this engine may end; undefined without one. */
+    /** The soonest timer, schedule, lease, deadline, or time limit of a run that this engine may end; undefined without one. */
     nextDue(own: OwnRuns): Op<number | undefined>
   }
   readonly dependency: {
@@ -329,6 +330,13 @@ export interface Reads extends MemoryReads {
     texts(dir: string, number: number, limit: number): Op<MirroredText[]>
     /** Numbers that have a text. */
     numbers(dir: string): Op<number[]>
+  }
+  readonly schedule: {
+    get(name: string): Op<ScheduleRecord | undefined>
+    /** By name, at most `limit` after a name. */
+    list(after: string, limit: number): Op<ScheduleRecord[]>
+    /** Names of schedules with a tick that is due at `now`, or that has waited for a task which has ended; at most `limit` of each. */
+    due(now: number, limit: number): Op<string[]>
   }
 }
 
@@ -479,6 +487,12 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
     keep(text: MirroredText): Op<void>
     /** Removes texts of a file older than a version; with Infinity all of them. */
     forget(dir: string, number: number, before: number): Op<void>
+  }
+  readonly schedule: Reads['schedule'] & {
+    /** Inserts a schedule, or replaces all of it. */
+    save(schedule: ScheduleRecord): Op<void>
+    /** Returns whether there was one. */
+    remove(name: string): Op<boolean>
   }
   /** Set statements over whole families of any size. */
   readonly cascade: {

@@ -173,6 +173,13 @@ export const contentOfTables = {
     summary: text,
     ...noneOf('taskId agentId number role branch status objectives workerId joinedAt leftAt'),
   },
+  schedule: {
+    last: inside({ error }),
+    // Already redacted.
+    drafts: none,
+    ...noneOf('name cron everyMs timezone overlap catchUp jitterMs paused nextTick nextAt queuedTick taskId'),
+    ...noneOf('createdAt updatedAt'),
+  },
 } satisfies { readonly [T in TableName]: { readonly [Field in keyof Records[T]]: How } }
 
 /** The fields whose values the hook receives, as its paths name them: `task.input`. */

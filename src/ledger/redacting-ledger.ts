@@ -162,6 +162,7 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
       keep: verb('board_file', tx.mirror.keep),
       forget: tx.mirror.forget,
     },
+    schedule: { save: verb('schedule', tx.schedule.save), remove: tx.schedule.remove },
     branch: {
       insert: verb('branch', tx.branch.insert),
       save: verb('branch', tx.branch.save),

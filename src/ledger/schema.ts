@@ -15,6 +15,7 @@ import type {
 } from '../entities/memory.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import type { RunRecord } from '../entities/run.ts'
+import type { ScheduleRecord } from '../entities/schedule.ts'
 import type { SignalRecord } from '../entities/signal.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { ObjectiveRecord, StintRecord, TeamRecord } from '../entities/team.ts'
@@ -41,6 +42,7 @@ export interface Records {
   team: TeamRecord
   objective: ObjectiveRecord
   stint: StintRecord
+  schedule: ScheduleRecord
 }
 
 export type TableName = keyof Records

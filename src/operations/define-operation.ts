@@ -12,7 +12,7 @@ import { once } from '../core/once.ts'
 import type { AbilityHost } from './ability-host.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
-export const routeTags = ['Tasks', 'Control', 'Teams', 'Plans', 'Events', 'Engine'] as const
+export const routeTags = ['Tasks', 'Control', 'Teams', 'Plans', 'Schedules', 'Events', 'Engine'] as const
 type RouteTag = (typeof routeTags)[number]
 
 /** How an operation is reached over HTTP. One without a route is reached at /abilities/{id}. */

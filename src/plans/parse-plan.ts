@@ -16,7 +16,7 @@ import {
   refuseKeys,
   type Work,
 } from './plan-checks.ts'
-import { planFields, planSchema, planTaskSchema, type RawPlanTask } from './plan-schema.ts'
+import { planFields, planSchema, planTaskSchema, type RawPlanTask, refusedPlanKeys } from './plan-schema.ts'
 import { type PlanPath, type PlanSource, planValueSource, readPlanSource } from './plan-source.ts'
 
 /** The executors of `errand run`. */
@@ -47,6 +47,9 @@ export function parsePlanValue(value: unknown, place: Omit<PlanPlace, 'file'>): 
 
 export function parsePlan(source: PlanSource, { file, folder, executors }: PlanPlace): Plan {
   checkValues(source)
+  const wrong = (keys: PlanPath, text: string, details?: Record<string, unknown>) =>
+    source.error(keys, `The plan ${text}`, { at: 'key', details })
+  refuseKeys(source.value, { key: wrong }, refusedPlanKeys)
   const raw = parseMapping(source, planSchema, withoutOwnKeys(source.value), [], 'plan', 'The plan')
   const { cwd = '.', env = {}, shell, tasks: rawTasks, ...top } = raw
   const root: Scope = { source, executors, folder, cwd, env, shell, after: [], autoStart: true, team: false }

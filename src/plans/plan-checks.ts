@@ -181,10 +181,14 @@ function checkExecutor(executor: string, executors: readonly string[], wrong: Co
 }
 
 /** @throws ErrandError INVALID_PLAN for a key that belongs elsewhere, with what to do instead. */
-export function refuseKeys(value: unknown, wrong: Complaints): void {
+export function refuseKeys(
+  value: unknown,
+  wrong: Pick<Complaints, 'key'>,
+  refused: Readonly<Record<string, string>> = refusedTaskKeys,
+): void {
   if (typeof value !== 'object' || value === null) return
   for (const key of Object.keys(value)) {
-    const why = Object.hasOwn(refusedTaskKeys, key) ? refusedTaskKeys[key] : undefined
+    const why = Object.hasOwn(refused, key) ? refused[key] : undefined
     if (why !== undefined) throw wrong.key([key], `has \`${key}\`: ${why}`, { key })
   }
 }

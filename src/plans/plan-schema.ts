@@ -170,8 +170,15 @@ export const planKeys = {
   retry: Object.keys(retryPolicy.shape),
 } as const
 
+const scheduled =
+  'a plan has no times of its own; `errand schedule add NAME --every 2h --run "errand run FILE"`, or `--cron`, runs it again and again'
+
+/** Keys that a plan may not have, each with what to do instead. */
+export const refusedPlanKeys: Readonly<Record<string, string>> = { cron: scheduled, every: scheduled }
+
 /** Keys that a task may not have, each with what to do instead. */
 export const refusedTaskKeys: Readonly<Record<string, string>> = {
+  ...refusedPlanKeys,
   key: 'the tasks of a plan are keyed by their names; `errand run --key` names a round',
   parentId: 'a task of a plan belongs to the group that it stands in; nest it under `tasks`',
 }

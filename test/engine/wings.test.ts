@@ -13,6 +13,7 @@ const abilitiesOf: Record<WingName, string[]> = {
   commands: [],
   memory: ['agent:join', 'mem:facts', 'objective:add', 'task:context', 'task:complete'],
   plans: ['plan:run'],
+  time: ['schedules:put', 'schedules:list'],
 }
 
 const composed = (without: readonly WingName[], options: EngineOptions = {}) =>
@@ -36,7 +37,7 @@ const idsOf = (engine: Awaited<ReturnType<typeof composed>>): string[] => engine
 
 describe('an engine', () => {
   it.each([...allWings.map((wing) => [wing]), [...allWings]])(
-    'runs a family of tasks without %s %s %s %s %s',
+    'runs a family of tasks without %s %s %s %s %s %s',
     async (...without) => {
       await using engine = await composed(without as WingName[], { executors: { add, halve } })
       const task = await engine.create({ executor: 'add', input: { a: 3, b: 5 } })

@@ -18,7 +18,7 @@ const levels: string[][] = [
   ['ledger'],
   ['operations'],
   ['actors'],
-  ['agents', 'commands', 'memory', 'board', 'plans'],
+  ['agents', 'commands', 'memory', 'board', 'plans', 'time'],
   ['engine'],
   ['surfaces', 'compat'],
   ['index'],

@@ -9,6 +9,7 @@ import type {
   ObservationRecord,
 } from '../../src/entities/memory.ts'
 import type { RunRecord } from '../../src/entities/run.ts'
+import type { ScheduleRecord } from '../../src/entities/schedule.ts'
 import { storedFrom } from '../../src/entities/task-fields.ts'
 import type { ObjectiveRecord, StintRecord, TeamRecord } from '../../src/entities/team.ts'
 import type { NewCall, NewEvent, NewMessage, NewSignal, NewTask } from '../../src/ledger/ledger.ts'
@@ -142,6 +143,28 @@ export function branchRow(branch: Partial<BranchRecord> & { name: string }): Unn
     createdAt: someTime,
     updatedAt: someTime,
     ...branch,
+  }
+}
+
+/** A schedule that is due at a time. */
+export function scheduleRow(schedule: Partial<ScheduleRecord> & { name: string }): ScheduleRecord {
+  return {
+    cron: null,
+    everyMs: 1_000,
+    timezone: 'UTC',
+    overlap: 'skip',
+    catchUp: 'one',
+    jitterMs: 0,
+    drafts: [{ id: 'draft' }],
+    paused: false,
+    nextTick: null,
+    nextAt: null,
+    queuedTick: null,
+    taskId: null,
+    last: null,
+    createdAt: someTime,
+    updatedAt: someTime,
+    ...schedule,
   }
 }
 

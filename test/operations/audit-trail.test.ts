@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest'
 import type { Caller } from '../../src/bus/caller.ts'
 import type { Engine } from '../../src/engine/engine-api.ts'
+import { timeOf } from '../../src/entities/engine-time.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { Task, TaskStatus } from '../../src/entities/task.ts'
 import { openEngine, waysTo } from '../engine/world.ts'
@@ -34,6 +35,11 @@ async function team(engine: Engine): Promise<string> {
   const { id } = await taskIn(engine, 'submitted', { objectives: ['one'] })
   await engine.agent.join({ taskId: id, agentId: 'ben' })
   return id
+}
+
+async function scheduled(engine: Engine): Promise<{ name: string }> {
+  await engine.schedules.put({ name: 'x', cron: '* * * * *', task: { name: 'x' } })
+  return { name: 'x' }
 }
 
 const inState =
@@ -83,15 +89,20 @@ const calls: Record<string, (engine: Engine) => Promise<object>> = {
   },
   'board:complete': async (engine) => ({ id: (await claimed(engine)).id, as: 'ann' }),
   'board:release': async (engine) => ({ id: (await claimed(engine)).id, as: 'ann' }),
+  'schedules:trigger': scheduled,
+  'schedules:backfill': async (engine) => {
+    const to = Math.floor(timeOf(engine))
+    return { ...(await scheduled(engine)), from: to - 120_000, to }
+  },
   'board:delete': async (engine) => ({ id: (await taskIn(engine, 'submitted')).id }),
 }
 
 /**
- * Abilities that change no task: heartbeats, mail, numbers, memory (which has a record of its own), models and the bus. And `task:receive`,
- * which is `task:signal` for the task of a token.
+ * Abilities that change no task: heartbeats, mail, numbers, schedules, memory (which has a record of its own), models and the bus. And
+ * `task:receive`, which is `task:signal` for the task of a token.
  */
 const changesNoTask =
-  /^(?:task:(?:heartbeat|route|receive)|board:(?:heartbeat|open|send|request|respond)|mem:|model:|bus:)/
+  /^(?:task:(?:heartbeat|route|receive)|board:(?:heartbeat|open|send|request|respond)|schedules:(?:put|pause|resume|remove)|mem:|model:|bus:)/
 
 async function eventsOfCall(engine: Engine, abilityId: string, caller: Caller): Promise<TaskEvent[]> {
   const input = await calls[abilityId]?.(engine)

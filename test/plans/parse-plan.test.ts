@@ -359,6 +359,17 @@ describe('a plan is refused with line and column', () => {
     expect(refusalOf(nested(62)).message).toMatch(/^plan\.yaml:1:91: /)
   })
 
+  it.each([
+    ['cron: "0 9 * * *"\ntasks: { a: { run: make } }', 1, 'The plan has `cron`: '],
+    ['tasks:\n  a: { run: make, every: 2h }', 2, 'The task "a" has `every`: '],
+  ])('a plan with times is refused with the command to use', (text, line, begin) => {
+    const { code, message, details } = refusalOf(text)
+    expect(code).toBe('INVALID_PLAN')
+    expect(details).toMatchObject({ line })
+    expect(message).toContain(begin)
+    expect(message).toContain('errand schedule add NAME --every 2h --run "errand run FILE"')
+  })
+
   it('an empty plan file is refused without a position', () => {
     expect(refusalOf('').message).toMatch(/^plan\.yaml: The plan must be a mapping.*nothing/)
   })

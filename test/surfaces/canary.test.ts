@@ -33,7 +33,7 @@ it('V-10 a canary is passed to the hook in every field', async () => {
     return redact(value)
   })
   // Derived from values that are already redacted.
-  const derived = ['run.error', 'branch.description', 'consolidation.summary']
+  const derived = ['run.error', 'branch.description', 'consolidation.summary', 'schedule.last']
   expect(contentFields.filter((field) => !seen.has(field))).toEqual(derived)
 })
 

@@ -2,6 +2,7 @@
 import { boardTables } from './0001-boards.ts'
 import { memoryTables } from './0001-memory.ts'
 import { runTables } from './0001-runs.ts'
+import { scheduleTables } from './0001-schedules.ts'
 import { taskTables } from './0001-tasks.ts'
 import { teamTables } from './0001-teams.ts'
 import { type Migration, raw } from './migration.ts'
@@ -14,6 +15,7 @@ export const firstSchema: Migration = {
     ...boardTables(spelling),
     ...memoryTables(spelling),
     ...teamTables(spelling),
+    ...scheduleTables(spelling),
     // SQLite gets its tables for the statistics of ANALYZE, empty. If another program ran ANALYZE and they did not exist, the schema would
     // change, and open connections would read the schema again, with the statistics.
     ...(spelling.kind === 'sqlite' ? ['analyze setting', 'delete from sqlite_stat1'] : []).map((text) =>

@@ -20,6 +20,7 @@ import { createRunTable } from './run.ts'
 import { createSettingTable } from './setting.ts'
 import { createSignalTable } from './signal.ts'
 import { createTaskTable } from './task.ts'
+import { createScheduleTable } from './time/schedule.ts'
 
 const made = new Map<Dialect, Tx>()
 
@@ -53,6 +54,7 @@ export function createTables(dialect: Dialect, compiler = createCompiler(dialect
     consolidation: createConsolidationTable(compiler),
     team: createTeamTable(compiler),
     mirror: createBoardMirrorTable(compiler),
+    schedule: createScheduleTable(compiler),
     cascade: createCascadeTable(compiler),
     purge: createPurge(compiler, task.idsBelow),
   }

@@ -11,6 +11,7 @@ import { createClaimable } from './task-claimable.ts'
 import { definitionFields, stateFields, tasks, withBelow } from './task-columns.ts'
 import { createTaskLists } from './task-list.ts'
 import { createReadyTasks } from './task-ready.ts'
+import { waitedTicks } from './time/schedule.ts'
 
 const counted = { counted: true }
 
@@ -106,6 +107,8 @@ function createDueTasks(compiler: StatementCompiler): Pick<Reads['task'], 'lapse
       union all select min(lease_until) from task where lease_until is not null
       union all select min(deadline) from task where deadline is not null and completed_at is null
       union all select min(due_at) from call where due_at is not null
+      union all select min(next_at) from schedule where next_at is not null
+      union all select at from (select queued_tick as at from ${waitedTicks} limit 1) as waited_tick
       union all select at from (
         select run.due_at as at from run join task on task.id = run.task_id where ${mayTimeOut(dialect, hole)}
         order by run.due_at limit 1

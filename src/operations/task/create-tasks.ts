@@ -17,23 +17,13 @@ import { storedKey } from './keys.ts'
  *   an executor that runs commands if the caller may not run commands, and for a model that is not offered if the caller may name no other.
  */
 export async function createTasks(host: AbilityHost, caller: Caller, specs: readonly unknown[]): Promise<Task[]> {
-  const { drafter } = host
   const scope = caller.taskId ?? null
-  const likeItself = await inheritingAgent(host, caller)
-  const creator = creatorOf(caller)
-  const drafts = specs.map((each) =>
-    restrictDrafts(drafter.draft(likeItself(each), 'create'), drafter, caller).map((draft) => ({
-      ...draft,
-      ...creator,
-      key: draft.key === null ? null : storedKey(caller, draft.key),
-    })),
-  )
-  if (drafts.length === 0) return []
-  const trees = await restrictModels(host, caller, drafts)
+  const trees = await draftsFor(host, caller, specs, 'create')
+  if (trees.length === 0) return []
   const step = create({
     ...requestedBy(await host.stepContext(), caller),
     trees,
-    treeLimits: drafter.treeLimits,
+    treeLimits: host.drafter.treeLimits,
     by: caller,
   })
   const roots = await host.create(scope === null ? step : within(step, scope, relativesOf(trees)), trees)
@@ -43,6 +33,26 @@ export async function createTasks(host: AbilityHost, caller: Caller, specs: read
     await host.read((tx) => requireWithin(tx, scope, ids))
   }
   return host.views(roots)
+}
+
+/** The drafts of trees that the caller may create. `what` names the operation. */
+export async function draftsFor(
+  host: AbilityHost,
+  caller: Caller,
+  specs: readonly unknown[],
+  what: string,
+): Promise<TaskDraft[][]> {
+  const { drafter } = host
+  const likeItself = await inheritingAgent(host, caller)
+  const creator = creatorOf(caller)
+  const drafts = specs.map((each) =>
+    restrictDrafts(drafter.draft(likeItself(each), what), drafter, caller).map((draft) => ({
+      ...draft,
+      ...creator,
+      key: draft.key === null ? null : storedKey(caller, draft.key),
+    })),
+  )
+  return restrictModels(host, caller, drafts)
 }
 
 /** Existing tasks that the new ones refer to: their parents and blockers. */

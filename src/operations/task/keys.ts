@@ -1,12 +1,13 @@
 // Namespaces of keys: the key that a principal gives is stored under its own name, so it cannot collide with another principal's.
 import { type Caller, mayRunCommands } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { scheduleKeyPrefix } from '../../entities/schedule.ts'
 
 /**
- * Prefixes of derived keys. Surfaces derive keys from the caller and its input; `own` is for principals with a name or a task. Clients
- * cannot pass keys with these prefixes.
+ * Prefixes of derived keys. Surfaces derive keys from the caller and its input; `own` is for principals with a name or a task,
+ * `schedule` for the tasks of schedules. Clients cannot pass keys with these prefixes.
  */
-export const keyPrefixes = { http: 'http:', chat: 'chat:', own: 'own:' } as const
+export const keyPrefixes = { http: 'http:', chat: 'chat:', own: 'own:', schedule: scheduleKeyPrefix } as const
 
 /** The prefix of plans' keys (plans/round-key.ts): `errand run` treats a task with such a key as its own. */
 const planPrefix = 'plan:'

@@ -69,15 +69,19 @@ function numberIn(name: string, text: string): number {
   throw misuse(`--${name} takes a number, got "${text}".`, { option: name, value: text })
 }
 
-export const fieldOptions: Readonly<Record<string, ParseArgsOptionDescriptor>> = Object.fromEntries(
-  [...flags].map(([name, { option }]) => [name, option]),
-)
+/** The options of all fields but some. */
+export function fieldOptions(without: readonly string[] = []): Readonly<Record<string, ParseArgsOptionDescriptor>> {
+  return Object.fromEntries(flagsWithout(without).map(([name, { option }]) => [name, option]))
+}
 
-/** A line of help for each flag. */
-export function fieldHelp(): string[] {
-  const heads = [...flags].map(([name, { value }]) => `  --${name} ${value}`.trimEnd())
+const flagsWithout = (without: readonly string[]) => [...flags].filter(([, { field }]) => !without.includes(field))
+
+/** A line of help for each of these flags. */
+export function fieldHelp(without: readonly string[] = []): string[] {
+  const shown = flagsWithout(without)
+  const heads = shown.map(([name, { value }]) => `  --${name} ${value}`.trimEnd())
   const width = Math.max(...heads.map((head) => head.length)) + 2
-  return [...flags.values()].map(({ says }, at) => `${(heads[at] as string).padEnd(width)}${says}`)
+  return shown.map(([, { says }], at) => `${(heads[at] as string).padEnd(width)}${says}`)
 }
 
 /** The values of the flags by field; `now` is what durations begin from. @throws ErrandError INVALID_INPUT { option, value } for a value that cannot be read. */

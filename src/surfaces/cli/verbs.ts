@@ -21,6 +21,7 @@ const ownGroups: readonly VerbGroup[] = [
       ask: { summary: 'give an agent a goal and run it here', load: () => import('./verbs/ask.ts') },
       chat: { summary: 'talk with agents, line by line', load: () => import('./verbs/chat.ts') },
       add: { summary: 'create one task', load: () => import('./verbs/add.ts') },
+      schedule: { summary: 'create a task at certain times', load: () => import('./verbs/schedule.ts') },
       serve: {
         summary: 'run the tasks of a ledger, and serve it over HTTP with a page',
         load: () => import('./verbs/serve.ts'),

@@ -30,6 +30,7 @@ const tags: OpenApiDocument['tags'] = [
   { name: 'Control', description: 'Actions on a task.' },
   { name: 'Teams', description: 'Several agents on one task: objectives and memory.' },
   { name: 'Plans', description: 'Plans, which describe several tasks. A plan with the same name continues.' },
+  { name: 'Schedules', description: 'Tasks that are made at certain times, by cron or at intervals.' },
   { name: 'Events', description: 'All events, in one order.' },
   { name: 'Engine', description: 'The engine itself, and this document.' },
   { name: 'Abilities', description: 'All abilities of the engine, by id.' },

@@ -16,6 +16,7 @@ import { mirrors } from './mirrors.ts'
 import { purging } from './purging.ts'
 import { rows } from './rows.ts'
 import { runsAndCalls } from './runs-and-calls.ts'
+import { schedules } from './schedules.ts'
 import { signals } from './signals.ts'
 import { steps } from './steps.ts'
 import { strings } from './strings.ts'
@@ -42,6 +43,7 @@ const themes = {
   memories,
   memoryRecord,
   teams,
+  schedules,
 }
 
 /**

@@ -197,6 +197,7 @@ describe('a write of another program', () => {
       'observation',
       'purging',
       'run',
+      'schedule',
       'setting',
       'signal',
       'stint',

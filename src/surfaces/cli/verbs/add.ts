@@ -3,12 +3,13 @@
 import { systemClock } from '../../../core/clock.ts'
 import { timeOf } from '../../../entities/engine-time.ts'
 import { misuse } from '../../terminal/arguments.ts'
-import { type CommandIo, printValue } from '../../terminal/io.ts'
+import { printValue } from '../../terminal/io.ts'
 import { changedLine } from '../../terminal/task-labels.ts'
 import { fieldHelp, fieldOptions, fieldsIn } from '../field-flags.ts'
 import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'
+import { workOf } from '../work-flags.ts'
 
 export const add = defineVerb({
   usage: 'add [NAME] [--run CMD | --executor X [--input JSON]]',
@@ -16,7 +17,7 @@ export const add = defineVerb({
     'Creates a task and prints its id; at a terminal also its number and state. With --run it is a shell command that runs in this folder; without an executor it waits for a claim ("errand claim").',
     ...fieldHelp(),
   ].join('\n'),
-  options: { ...fieldOptions, run: { type: 'string' } },
+  options: { ...fieldOptions(), run: { type: 'string' } },
   positionals: { max: 1 },
   async run(io, { values, positionals: [name] }) {
     const fieldsAt = (now: number) => {
@@ -40,19 +41,3 @@ export const add = defineVerb({
     })
   },
 })
-
-/** The executor and input for `--run`. @throws ErrandError INVALID_INPUT for flags that exclude each other. */
-function workOf(
-  io: CommandIo,
-  run: unknown,
-  { executor, input }: { executor?: string | undefined; input?: unknown },
-): { executor?: string; input?: unknown } {
-  if (run !== undefined && executor !== undefined)
-    throw misuse('--run uses the executor shell; give either --run or --executor.')
-  if (run !== undefined && input !== undefined)
-    throw misuse('--input needs --executor; a command given with --run has no input.')
-  if (run !== undefined) return { executor: 'shell', input: { run, cwd: io.cwd } }
-  if (executor === undefined && input !== undefined)
-    throw misuse('--input needs --executor: without an executor it is not used.')
-  return {}
-}
