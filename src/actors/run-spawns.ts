@@ -28,7 +28,7 @@ export async function spawnInRun(
   return Array.isArray(specs) ? children : (children[0] as Task)
 }
 
-const defaults: Readonly<Record<string, unknown>> = { ...storedFrom({}) }
+const defaults: Readonly<Record<string, unknown>> = { ...storedFrom({}), delayMs: 0 }
 
 /** The identity of a child in the journal. A field at its default is left out, so that a new field changes no recorded identity. */
 function imageOf(given: TaskDraft): object {

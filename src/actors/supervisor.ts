@@ -106,13 +106,17 @@ export class Supervisor {
   async work(trees?: Trees): Promise<void> {
     this.#admission.trees = trees
     this.#send({ type: 'work' })
-    await this.#recovery
+    const recovery = this.#recovery as Promise<void>
+    this.#begun = recovery.then(() => this.#begin()).catch(() => {})
+    await recovery
     this.#changed()
-    // After what awaits this: the executors of the program may use its engine.
-    this.#begun = nextTurn().then(() => {
-      this.#send({ type: 'begin' })
-      this.wake()
-    })
+  }
+
+  /** After what awaits `work`: the executors of the program may use its engine. */
+  async #begin(): Promise<void> {
+    await nextTurn()
+    this.#send({ type: 'begin' })
+    this.wake()
   }
 
   #send(event: SupervisorEvent): void {

@@ -70,7 +70,7 @@ describe('an inspector', () => {
     expect(actors).toHaveLength(41)
     expect(Object.keys(actors[0]!.actorRef!.system.getAll())).toEqual(['supervisor'])
     await engine.close()
-    expect(actors[0]!.actorRef!.getSnapshot()).toMatchObject({ value: 'closed', status: 'done' })
+    expect(actors[0]!.actorRef!.getSnapshot()).toMatchObject({ value: 'stopped', status: 'done' })
   })
 
   it('X-007 an inspector is reported when it throws, and stops nothing', async () => {

@@ -231,6 +231,7 @@ const constantsOfTheCode: Record<string, string[]> = {
   'src/ledger/tables/board/board.ts': ['`edge.${side}`', '`edge.${other}`', 'order'],
   'src/ledger/tables/call.ts': ['status'],
   'src/ledger/tables/cascade.ts': ['status'],
+  'src/ledger/tables/run.ts': ['status'],
   'src/ledger/tables/purge.ts': ['status', 'table', 'key', 'whose'],
   'src/ledger/tables/task-claimable.ts': ['column'],
   'src/ledger/tables/task-ready.ts': ['column'],

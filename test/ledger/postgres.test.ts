@@ -82,7 +82,7 @@ describe('a ledger on PostgreSQL', () => {
       `select table_name || '.' || column_name as name from information_schema.columns
         where table_schema = current_schema() and collation_name = 'C' order by 1`,
     )
-    expect(rows).toEqual([{ name: 'fact.id' }, { name: 'task.id' }, { name: 'task.key' }])
+    expect(rows).toEqual([{ name: 'fact.id' }, { name: 'schedule.name' }, { name: 'task.id' }, { name: 'task.key' }])
     await drop()
   })
 

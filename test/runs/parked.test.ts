@@ -96,7 +96,7 @@ it('a run whose wait is over competes with ready tasks: by priority, then by age
   expect(order).toEqual(['high', 'parent', 'low'])
 })
 
-it('a parked run is canceled with its reason, and its function is told', async () => {
+it('a parked run is canceled with its reason, and its function gets it', async () => {
   const world = await parkedWorld()
   await world.engine.cancel(world.task)
   await world.eventOf(world.task.id, 'run.closed')

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import type { Run } from '../../src/entities/executor.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import { turns } from '../engine/world.ts'
 import { createWorld, gate } from './world.ts'
 
 it('an executor uses its engine through its run, which records nothing of it', async () => {
@@ -59,6 +60,10 @@ it('such a wait times out as engine.result does, and one for a task elsewhere ke
   clock.increment(1_000)
   await begun.promise
   expect(engine.status.get().context.running).toMatchObject([{ parked: false }])
-  clock.increment(1_000)
-  expect(await engine.result(task)).toEqual(['TIMEOUT', 'TIMEOUT'])
+  // The wait begins after a read.
+  const result = engine.result(task)
+  for (let isOver = false; !isOver; clock.increment(1_000)) {
+    isOver = await Promise.race([result.then(() => true), turns(1).then(() => false)])
+  }
+  expect(await result).toEqual(['TIMEOUT', 'TIMEOUT'])
 })

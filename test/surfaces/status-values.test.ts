@@ -6,6 +6,7 @@ import type { JsonSchema } from '../../src/bus/json-schema.ts'
 import { callStatuses } from '../../src/entities/call.ts'
 import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { branchStatuses } from '../../src/entities/memory.ts'
+import { runStatuses } from '../../src/entities/run.ts'
 import { openStatuses, settledStatuses, taskStatuses } from '../../src/entities/task.ts'
 import { objectiveStatuses } from '../../src/entities/team.ts'
 import { createHttp } from '../../src/surfaces/http/index.ts'
@@ -44,7 +45,7 @@ const ofOthers = [
   branchStatuses,
   ['active', 'completed'],
   ['active', 'superseded'],
-  ['live', 'ending', 'closed'],
+  runStatuses,
 ].map(sorted)
 
 it('the status of a task is one of the eight states in the output of every ability, except for boards', async () => {

@@ -26,9 +26,10 @@ export const mayTimeOut = (dialect: StatementCompiler['dialect'], hole: Holes) =
   sql<boolean>`run.status = 'live' and run.due_at is not null
     and (run.instance_id = ${hole('instance')} or task.executor ${among(dialect, hole('executors'))})`
 
+const literals = (statuses: readonly string[]) => sql.join(statuses.map((status) => sql.lit(status)))
 /** The statuses of live runs, for `in`. */
-export const liveRuns = sql.join(liveRunStatuses.map((status) => sql.lit(status)))
-const holdingStatuses = sql.join(slotStatuses.map((status) => sql.lit(status)))
+export const liveRuns = literals(liveRunStatuses)
+const holdingStatuses = literals(slotStatuses)
 /** A run that holds a slot. `<> 'closed'` for the planner, which uses the partial index of open runs only then. */
 export const holdsSlot = sql<boolean>`run.status <> 'closed' and run.status in (${holdingStatuses})`
 

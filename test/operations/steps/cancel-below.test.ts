@@ -170,7 +170,7 @@ it('tasks that are canceled with their ancestor leave the rows and events that t
 
 /** Of each action of the machine on a cancel, what the set statements do in its place, and what leaves it out. */
 const omissions: Record<string, [text: string, instead: string]> = {
-  endRun: [`where status in ('live')`, `where status in ()`],
+  endRun: [`where status in ('live', 'parked', 'queued')`, `where status in ()`],
   closeEntries: ['order by call.seq', 'limit 0'],
   clearTimer: ['not_before = null,', ''],
   clearStuck: ['stuck_by = null,', ''],
