@@ -15,7 +15,7 @@ function sectionOf(heading: string): string {
 it('docs/guides/http.md lists each route, in its own line or by its last segment', () => {
   const shown = sectionOf('Routes')
   const missing = routes.filter(({ path }) => {
-    const verb = /^\/tasks\/\{taskId\}\/(\w+)$/.exec(path)?.[1]
+    const verb = /^\/(?:tasks\/\{taskId\}|schedules\/\{name\})\/(\w+)$/.exec(path)?.[1]
     return !shown.includes(`${path}\``) && !(verb !== undefined && shown.includes(`\`${verb}\``))
   })
   expect(missing.map(({ method, path }) => `${method} ${path}`)).toEqual([])
