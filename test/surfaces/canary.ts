@@ -95,6 +95,7 @@ export async function outputsWithCanary(redact: RedactFunction | undefined): Pro
   streaming.catch(() => {})
   await reached(engine, taskId, 'input_required')
   await call('task:note', { taskId, text: word('Noted') })
+  await call('task:signal', { taskId, name: 'paid', payload: { by: canary } })
   await ask('PATCH', `/tasks/${taskId}`, { name: word('renamed'), metadata: { and: canary } })
   await ask('POST', `/tasks/${taskId}/answer`, { value: { so: canary } })
   await engine.settled(taskId)

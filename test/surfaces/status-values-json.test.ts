@@ -27,6 +27,7 @@ const others: Record<string, string> = {
   completion: 'prints a script for a shell',
   ask: 'prints the same events as `run`',
   chat: 'prints the items of task:stream, whose schema is walked',
+  schedule: 'prints what abilities answer, whose schemas are walked',
   repl: 'prints what abilities answer, whose schemas are walked',
   serve: 'serves abilities, whose schemas are walked',
   inspect: 'serves abilities, whose schemas are walked',
