@@ -83,6 +83,7 @@ function inputFor({ id, inputSchema }: Ability, taskId: string): Record<string, 
     objectiveId: 1,
     descriptions: ['Help'],
     ...(id === 'objective:update' ? { status: 'done' } : {}),
+    ...(id === 'task:signal' ? { name: 'paid' } : {}),
     ...(id.startsWith('mem:')
       ? { sessionId: 's', type: 'insight', content: 'x', text: 'x', query: 'x', level: 'task' }
       : {}),

@@ -143,12 +143,14 @@ async function outcomeOf(
 /** The first breach: a task outside was changed, revealed or created. */
 async function breachIn(world: World, act: () => Promise<{ text: string }>): Promise<string | undefined> {
   const before = await rowsOf(world, outside)
+  // With what is deleted now, and what is made.
+  const family = await familyOf(world)
   const others = (await history(world.engine)).length
   const { text } = await act()
   if ((await rowsOf(world, outside)) !== before) return `changed something outside: ${text}`
   const revealed = outside.find((name) => text.includes(secret(name)))
   if (revealed !== undefined) return `revealed ${revealed}: ${text}`
-  const family = await familyOf(world)
+  for (const id of await familyOf(world)) family.add(id)
   const made = (await history(world.engine)).slice(others).find(({ taskId }) => !family.has(taskId))
   return made === undefined ? undefined : `wrote ${made.type} outside: ${text}`
 }

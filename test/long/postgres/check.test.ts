@@ -33,7 +33,7 @@ describe('The check of a ledger on a server', () => {
     sound = await createDatabase(server)
     const close = await openRichLedger(sound)
     onTestFinished(close)
-    const report = { violations: [], counts: {}, rules: ledgerRules.length, tasks: 35 }
+    const report = { violations: [], counts: {}, rules: ledgerRules.length, tasks: 36 }
     expect(await checkLedger(sound)).toMatchObject(report)
     await close()
     expect(await checkLedger(sound)).toMatchObject(report)
