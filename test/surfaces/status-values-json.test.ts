@@ -74,6 +74,7 @@ resume :paused
 retry :failed
 answer :asks true
 send :submitted Hello
+signal :submitted paid
 claim :free --as ann
 heartbeat :free --as ann
 release :free --as ann later
