@@ -97,6 +97,11 @@ export class Admission {
     return actors.isWorking && !runs.isPaused
   }
 
+  /** One is queued in this turn, behind the steps queued so far. */
+  get isDue(): boolean {
+    return this.#isDue
+  }
+
   /** The number of runs that may begin or go on here. */
   get room(): number {
     const { runs } = this.#host

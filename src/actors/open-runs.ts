@@ -54,21 +54,20 @@ export class OpenRuns {
 
   /** The number of runs that hold a slot. */
   get count(): number {
-    return this.#holders.length
+    let holders = 0
+    for (const { isParked } of this.#slots.values()) if (!isParked) holders++
+    return holders
   }
 
   get taskIds(): string[] {
     return [...this.#slots.keys()]
   }
 
-  get #holders(): RunSlot[] {
-    return [...this.#slots.values()].filter(({ isParked }) => !isParked)
-  }
-
   /** The number of runs that hold a slot, of each executor that has any. */
   get countByExecutor(): Map<string, number> {
     const counts = new Map<string, number>()
-    for (const { task } of this.#holders) {
+    for (const { task, isParked } of this.#slots.values()) {
+      if (isParked) continue
       const executor = task.executor as string
       counts.set(executor, (counts.get(executor) ?? 0) + 1)
     }

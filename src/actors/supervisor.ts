@@ -248,6 +248,8 @@ export class Supervisor {
 
   /** Slots that are free, and those that the step which is queued now frees. */
   #admitIfRoom(freed: number): void {
+    // Many steps ask in one turn, and share one admission.
+    if (this.#admission.isDue) return
     this.#send({ type: 'admit', room: this.#admission.room + freed })
   }
 
