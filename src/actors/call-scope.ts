@@ -48,6 +48,7 @@ export function executing(innermost: Iterable<CallScope | null>): Set<CallScope>
 export interface CallingRun {
   readonly taskId: string
   readonly instanceId: string
+  readonly hasEnded: boolean
   /** Waits in memory until a task has settled, and keeps no slot meanwhile. */
   untilSettled(taskId: string, timeoutMs: number | undefined): Promise<Outcome>
 }

@@ -66,6 +66,10 @@ export class RunWaits implements WaitsOfRun, CallingRun {
     return this.#core.host.instanceId
   }
 
+  get hasEnded(): boolean {
+    return this.#core.hasEnded
+  }
+
   get isWaiting(): boolean {
     return this.#open.size > 0
   }

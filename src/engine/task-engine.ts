@@ -346,8 +346,13 @@ export class TaskEngine extends DerivedMethods {
     const id = idOf(ref)
     if (this.#caller.taskId !== undefined) await this.#read([id], noRows)
     const run = until.signal === undefined ? callingRun() : undefined
-    if (run?.instanceId === this.instanceId && (await this.#isBelow(id, run.taskId))) {
-      return run.untilSettled(id, until.timeoutMs)
+    if (run?.instanceId === this.instanceId && !run.hasEnded && (await this.#isBelow(id, run.taskId))) {
+      try {
+        return await run.untilSettled(id, until.timeoutMs)
+      } catch (error) {
+        // Its executor has not awaited this: it is a wait outside of any run from now on.
+        if (!run.hasEnded) throw error
+      }
     }
     return awaitSettlement(this.#life.ledger, this.#life.feed, this.#life.clock, id, until, () =>
       this.#life.whyStopped(),

@@ -37,8 +37,9 @@ export const runMachine = setup({
   states: {
     live: { on: { park: { target: 'parked', actions: 'lendSlot' }, ...ends } },
     /** What it waits for is not over. An admission that is reported before the end of the wait is one too. */
-    parked: { on: { wake: 'queued', admit: { target: 'live', actions: 'goOn' }, ...ends } },
-    queued: { on: { admit: { target: 'live', actions: 'goOn' }, ...ends } },
+    parked: { on: { wake: 'queued', admit: { target: 'live', actions: 'goOn' }, park: 'parked', ...ends } },
+    /** It is parked again when its function does not know of the end of a wait, or needs no slot any more. */
+    queued: { on: { park: 'parked', admit: { target: 'live', actions: 'goOn' }, ...ends } },
     ending: { on: { close: { target: 'closed', actions: ['interruptCalls', 'freeSlot'] } } },
     closed: { type: 'final' },
   },

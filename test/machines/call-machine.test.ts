@@ -79,7 +79,7 @@ describe('a run', () => {
       runStatuses.map((from) => decideRun(from, { type })?.[0]?.to ?? null),
     )
     expect(reached).toEqual([
-      ['parked', null, null, null, null],
+      ['parked', 'parked', 'parked', null, null],
       [null, 'queued', null, null, null],
       [null, 'live', 'live', null, null],
     ])

@@ -67,3 +67,18 @@ it('such a wait times out as engine.result does, and one for a task elsewhere ke
   }
   expect(await result).toEqual(['TIMEOUT', 'TIMEOUT'])
 })
+
+it('an executor may leave such a wait behind, which goes on after its run', async () => {
+  const childMayEnd = gate()
+  const left = gate<unknown>()
+  const work = async (_task: unknown, run: Run) => {
+    const child = await run.spawn({ executor: 'other' })
+    void run.engine.result(child).then(left.resolve, left.reject)
+    return 'first'
+  }
+  const other = () => childMayEnd.promise.then(() => 'later')
+  const { engine } = await createWorld(work as never, { executors: { work, other } } as never)
+  expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('first')
+  childMayEnd.resolve()
+  expect(await left.promise).toBe('later')
+})
