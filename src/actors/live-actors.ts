@@ -169,8 +169,8 @@ export class LiveActors {
     if (task !== undefined && seq > task.seq && !this.#isOwnStart(event)) this.#send(taskId, task, event)
     const run = event.data['run'] as number
     if (type === 'run.closed') this.closeRun(taskId, run)
-    else if (type === 'run.parked') this.moveRun(taskId, run, { type: 'park' })
-    else if (type === 'run.continued') this.moveRun(taskId, run, { type: 'admit' })
+    else if (type === 'run.parked') this.sendToRun(taskId, run, { type: 'park' })
+    else if (type === 'run.continued') this.sendToRun(taskId, run, { type: 'admit' })
   }
 
   /** It begins when its row is known. */
@@ -241,13 +241,11 @@ export class LiveActors {
     ref.start()
   }
 
-  /** Ends a run that its task may still be in: the engine closes, its lease is over, or no event has reported it. */
-  endRun(taskId: string, number: number, event: RunEnding): void {
-    this.#runOf(taskId, number)?.send(event)
-  }
-
-  /** A run lends its slot, or has one again. */
-  moveRun(taskId: string, number: number, event: RunMove): void {
+  /**
+   * Ends a run that its task may still be in (the engine closes, its lease is over, or no event has reported it), or reports that it lends its
+   * slot, or has one again.
+   */
+  sendToRun(taskId: string, number: number, event: RunEnding | RunMove): void {
     this.#runOf(taskId, number)?.send(event)
   }
 

@@ -105,7 +105,7 @@ export class OpenRuns {
   /** Called when an admission has given a parked run a slot again. */
   continued(taskId: string, run: number): void {
     this.#changedSince.add(taskId)
-    this.#host.actors.moveRun(taskId, run, { type: 'admit' })
+    this.#host.actors.sendToRun(taskId, run, { type: 'admit' })
   }
 
   /** Called with every event of the feed. */
@@ -184,7 +184,7 @@ export class OpenRuns {
         const isMoved = run !== undefined && run.number === number && (run.status === 'live') === slot.isParked
         if (isMoved && isLiveRun(run)) this.#move(run)
         else if (run?.number === number && isSuspended(run))
-          this.#host.actors.endRun(taskId, number, { type: 'suspend' })
+          this.#host.actors.sendToRun(taskId, number, { type: 'suspend' })
         else if (run?.number !== number || run.status === 'ending') this.#end(slot)
         if (run?.number !== number) this.#host.actors.closeRun(taskId, number)
       }
@@ -193,7 +193,7 @@ export class OpenRuns {
 
   /** No event has reported that it lent its slot, or has one again. */
   #move({ taskId, number, status }: RunRecord): void {
-    this.#host.actors.moveRun(taskId, number, { type: status === 'live' ? 'admit' : 'park' })
+    this.#host.actors.sendToRun(taskId, number, { type: status === 'live' ? 'admit' : 'park' })
   }
 
   /** No event has reported it: this one stands for it. */
@@ -238,7 +238,7 @@ export class OpenRuns {
 
   /** A parked one only waits: its function is left alone. */
   #end({ ref, isParked }: RunSlot, why?: string): void {
-    this.#host.actors.endRun(ref.taskId, ref.run, isParked ? { type: 'suspend' } : { type: 'end', why })
+    this.#host.actors.sendToRun(ref.taskId, ref.run, isParked ? { type: 'suspend' } : { type: 'end', why })
   }
 
   /** The run is closed in the ledger, or nothing more may be written: its actor frees the slot, unless it has done so. */
