@@ -21,9 +21,10 @@ export async function invokeExecutor(
   report: (loss: ErrandError) => void,
 ): Promise<unknown> {
   const run: Run = new RunHandle(parts)
-  // The result of a run that has ended is ignored.
+  // The result of a run that has ended is ignored, and so is that of one that goes on as a new generation.
+  const isIgnored = (): boolean => parts.core.hasEnded || parts.core.next !== undefined
   const imageOf = (value: unknown): unknown =>
-    parts.core.hasEnded ? undefined : storable(recordedImage(value, 'the result', report))
+    isIgnored() ? undefined : storable(recordedImage(value, 'the result', report))
   if (!isExecutor(executor)) return imageOf(await runWithin(parts.waits, () => executor(task as never, run)))
   if (executor.runsCommands && !task.mayRunCommands) throw commandsRefused()
   const given = task.input ?? undefined
@@ -39,7 +40,7 @@ export async function invokeExecutor(
           }),
         )
   const value = await runWithin(parts.waits, () => executor.run({ ...task, input }, run))
-  if (executor.result === undefined || parts.core.hasEnded) return imageOf(value)
+  if (executor.result === undefined || isIgnored()) return imageOf(value)
   const mismatch = {
     code: 'INVALID_RESULT',
     complaint: `What "${task.executor}" returned does not match its result schema`,

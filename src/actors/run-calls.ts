@@ -266,7 +266,8 @@ export class RunCalls {
       if (call !== undefined) call.details = details
       return this.#core.step(noteEntry(ref, record.id, details, host.stepContext()))
     }
-    const identity = `${record.taskId}/${startOf(record.name, 100)}/${record.ident}/${record.ordinal}`
+    const origin = record.generation === 1 ? record.taskId : `${record.taskId}/g${record.generation}`
+    const identity = `${origin}/${startOf(record.name, 100)}/${record.ident}/${record.ordinal}`
     return {
       name: record.name,
       context: { callId: record.id, identity, signal, note },

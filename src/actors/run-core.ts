@@ -14,7 +14,7 @@ import type { NewCall, NewMessage, Step } from '../ledger/ledger.ts'
 import { paramsToStore } from '../ledger/redacted-content.ts'
 import { RunJournal } from '../machines/run-journal.ts'
 import type { TaskDraft } from '../operations/drafts/draft.ts'
-import type { RunRef } from '../operations/steps/journal.ts'
+import { type RunRef, runEnded } from '../operations/steps/journal.ts'
 import { dueAfter, type StepContext } from '../operations/steps/step-context.ts'
 import { type CallScope, type EntryDescription, executing, scopeWithin } from './call-scope.ts'
 import { DivergenceGuard } from './divergence.ts'
@@ -73,6 +73,7 @@ export class RunCore {
   readonly #pending = new Set<(reason: ErrandError) => void>()
   readonly #end: RunEnd
   #inFlight = 0
+  #next: { input: unknown } | undefined
   /** Of each pause of the run: the call that it is made in. */
   readonly #pauses = new Set<{ scope: CallScope | null }>()
 
@@ -179,6 +180,16 @@ export class RunCore {
     this.host.report(error, { ...this.ref, doing: 'release what a suspended run holds' })
   }
 
+  /** The next generation begins with this input when the function of the executor has returned. Further requests are refused. */
+  continueWith(input: unknown): void {
+    this.#next = { input }
+  }
+
+  /** What the next generation begins with; undefined for a run that is not to be followed by one. */
+  get next(): { input: unknown } | undefined {
+    return this.#next
+  }
+
   /** The function of the executor has ended. */
   returned(): void {
     this.#end.released()
@@ -192,6 +203,7 @@ export class RunCore {
     const promise = new Promise<R>((resolve, reject) => {
       if (this.isSuspended) return
       if (this.ended) return reject(this.ended)
+      if (this.#next !== undefined) return reject(runEnded(this.ref, 'it goes on as a new generation'))
       this.#pending.add(reject)
       const slot = this.waits?.isParked === true ? this.waits.slot() : undefined
       void (async () => (slot === undefined ? work() : slot.then(work)))().then(
@@ -229,13 +241,18 @@ export class RunCore {
 
   /** Reads what earlier runs recorded; retries while the ledger is unavailable and the run is open. */
   async loadJournal(): Promise<void> {
-    const { taskId, attempt, host } = this
+    const { attempt, host } = this
+    const { id, generation } = this.task
     // Set before the read: there may be entries, even if they cannot be read.
     this.journaled = true
     for (let restMs = pauseMs; !this.hasEnded; restMs = Math.min(2 * restMs, maxPauseMs)) {
       try {
         const journal = await host.read(function* (tx) {
-          return new RunJournal(yield* tx.call.list(taskId), yield* tx.message.list(taskId), attempt)
+          return new RunJournal(
+            yield* tx.call.ofGeneration(id, generation),
+            yield* tx.message.ofGeneration(id, generation),
+            attempt,
+          )
         })
         journal.onFewer = () => this.divergence.releaseIfDone()
         this.#journal = journal
@@ -285,6 +302,7 @@ export class RunCore {
       ...described,
       ...this.ref,
       id: this.host.nextId('call'),
+      generation: this.task.generation,
       attempt: this.attempt,
       status: 'pending',
       onInterrupt,
@@ -308,7 +326,7 @@ export class RunCore {
   ): NewMessage {
     this.journaled = true
     const { taskId, run } = this.ref
-    return { ...message, taskId, announcement: false, delivery: null, run, timestamp: at }
+    return { ...message, taskId, announcement: false, delivery: null, run, generation: this.task.generation, timestamp: at }
   }
 
   step<R>(step: Step<R>): Promise<R> {

@@ -5,7 +5,7 @@ import { failureWithin } from '../bus/ability-error.ts'
 import type { Duration } from '../core/duration.ts'
 import { ErrandError } from '../core/errors.ts'
 import { uuidOf } from '../core/ids.ts'
-import { checkText } from '../core/json.ts'
+import { checkText, faithfulImage } from '../core/json.ts'
 import { requireSpokenText, requireText } from '../core/parse.ts'
 import { storableText } from '../core/storable-text.ts'
 import type { drawnValues } from '../entities/call.ts'
@@ -16,6 +16,7 @@ import { signalOfWebhook, webhookName, webhookPath } from '../entities/signal.ts
 import type { Task } from '../entities/task.ts'
 import type { AnswerSchema, AskOptions, AwaitedRef, SignalOptions, WaitOptions } from '../entities/wait-options.ts'
 import { type AgentRun, agentFacilities } from '../operations/agent-run.ts'
+import { checkedInput } from '../operations/drafts/known-executors.ts'
 import { dependenciesOf } from '../operations/steps/explain.ts'
 import { recordValue, reportProgress } from '../operations/steps/journal.ts'
 import type { CallFunction } from './perform-call.ts'
@@ -161,6 +162,15 @@ export class RunHandle implements Run {
     return this.#core.request(() => this.#parts.waits.sleep(ms, options))
   }
 
+  continueAsNew(input?: unknown): Promise<never> {
+    return this.#core.request<never>(() => {
+      const { task, host } = this.#core
+      const known = { executors: host.executors, anyExecutor: true }
+      const kept = host.redaction.value(faithfulImage(input, 'the input', 'input'), 'task', 'input')
+      return this.#core.continueWith(checkedInput(task.executor, kept ?? undefined, task.name, known)) as never
+    })
+  }
+
   onSuspend(release: () => unknown): () => void {
     checkRelease(release)
     return this.#core.onSuspend(release)
@@ -229,11 +239,11 @@ export class RunHandle implements Run {
  * question or a wait inside of it would hold the slot forever.
  */
 function runInCall(run: Run): Run {
-  const refuse = (verb: string) => (): Promise<never> =>
+  const refuse = (verb: string, act = 'wait') => (): Promise<never> =>
     Promise.reject(
       new ErrandError(
         'INVALID_INPUT',
-        `run.${verb} cannot wait inside a call, because the call keeps the run open. Call it from the executor, or from a tool of the model.`,
+        `run.${verb} cannot ${act} inside a call, because the call keeps the run open. Call it from the executor, or from a tool of the model.`,
         { verb },
       ),
     )
@@ -258,6 +268,7 @@ function runInCall(run: Run): Run {
     waitForSignal: refuse('waitForSignal'),
     webhook: refuse('webhook'),
     sleep: refuse('sleep'),
+    continueAsNew: refuse('continueAsNew', 'end the run'),
   }
 }
 

@@ -221,7 +221,9 @@ export class RunSlot implements RunLife {
       const result = await invokeExecutor(this.#executor, task, this.#parts, (loss) =>
         this.#host.report(loss, { ...this.ref, doing: 'store the result' }),
       )
-      outcome = { kind: 'returned', result: redaction.value(result, 'task', 'result') }
+      outcome = core.next
+        ? { kind: 'continued', ...core.next }
+        : { kind: 'returned', result: redaction.value(result, 'task', 'result') }
     } catch (error) {
       const stored = redaction.storedError(toStoredError(error), 'task', 'error')
       outcome = { kind: 'threw', error: stored, retryAfterMs: retryAfterOf(error) }
@@ -236,7 +238,7 @@ export class RunSlot implements RunLife {
   async #settle(given: ExecutorOutcome): Promise<boolean> {
     const { task, ref } = this
     const { calls, core, conversation } = this.#parts
-    const inFlight = given.kind === 'returned' ? calls.namesInFlight : []
+    const inFlight = given.kind === 'threw' ? [] : calls.namesInFlight
     let outcome = given
     const open = await this.#write(
       'settle run',

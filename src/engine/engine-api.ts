@@ -269,9 +269,11 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
   subtree(task: TaskRef): Promise<Task[]>
   /** All dependencies of a task, satisfied or not, in the order in which they were added; `blockedBy` holds the open ones. */
   dependencies(task: TaskRef): Promise<Task[]>
-  calls(task: TaskRef): Promise<Call[]>
+  /** Oldest first, of all generations of the task or of one. */
+  calls(task: TaskRef, options?: { generation?: number }): Promise<Call[]>
   messages(task: TaskRef): Promise<Message[]>
-  runs(task: TaskRef): Promise<RunRecord[]>
+  /** Oldest first, of all generations of the task or of one. */
+  runs(task: TaskRef, options?: { generation?: number }): Promise<RunRecord[]>
 
   update(task: TaskRef, patch: TaskPatch): Promise<Task>
   /** Deletes a task. Its children become roots (default), are deleted too (`cascade`), or prevent it (`refuse`). False for an unknown id. */

@@ -31,6 +31,7 @@ import {
   deleteOptionsSchema,
   eventsOptionsSchema,
   eventTypeSchema,
+  generationOptionsSchema,
   graphOptionsSchema,
   inspectionObserverSchema,
   inspectOptionsSchema,
@@ -206,16 +207,18 @@ export class TaskEngine extends DerivedMethods {
     return this.#life.views(await this.#of(ref, dependenciesOf))
   }
 
-  async calls(ref: TaskRef): Promise<unknown[]> {
-    return (await this.#of(ref, (tx, id) => tx.call.list(id, ['call']))).map(toCall)
+  async calls(ref: TaskRef, options: { generation?: number } = {}): Promise<unknown[]> {
+    const isAsked = inGeneration(accept(generationOptionsSchema, options, 'calls'))
+    return (await this.#of(ref, (tx, id) => tx.call.list(id, ['call']))).filter(isAsked).map(toCall)
   }
 
   async messages(ref: TaskRef): Promise<Message[]> {
     return (await this.#of(ref, (tx, id) => tx.message.list(id))).map(toMessage)
   }
 
-  async runs(ref: TaskRef): Promise<unknown[]> {
-    return this.#of(ref, (tx, id) => tx.run.list(id))
+  async runs(ref: TaskRef, options: { generation?: number } = {}): Promise<unknown[]> {
+    const isAsked = inGeneration(accept(generationOptionsSchema, options, 'runs'))
+    return (await this.#of(ref, (tx, id) => tx.run.list(id))).filter(isAsked)
   }
 
   // ── verbs ──
@@ -504,6 +507,11 @@ function subjectOf(ref: TaskRef): Subject {
 function versionIn(ref: TaskRef): number | undefined {
   if (typeof ref === 'string' || ref.expectedVersion === undefined) return undefined
   return accept(versionSchema, ref.expectedVersion, 'expectedVersion')
+}
+
+/** Whether a run or a call is of this generation; all are without one. */
+function inGeneration({ generation: asked }: { generation?: number | undefined }) {
+  return ({ generation }: { generation: number }): boolean => asked === undefined || generation === asked
 }
 
 function* noRows(): Op<void> {}

@@ -24,6 +24,7 @@ export const callShape = once(() => ({
   taskId: z.string(),
   /** The run that made it. */
   run: z.int(),
+  generation: z.int(),
   attempt: z.int(),
   name: z.string(),
   params: z.unknown(),

@@ -193,6 +193,15 @@ export interface Run {
   sleep(ms: Duration, options?: { key?: string }): Promise<void>
 
   /**
+   * Begins the next generation of the task when the function returns: `return run.continueAsNew(input)`. Its function begins anew with this
+   * input and an empty journal, at attempt 1, in a slot that it gets like any ready task. What earlier generations recorded is never found
+   * again, and stays readable (`engine.calls(task, { generation })`). The id, the key, the parent, the children and the signals that were
+   * not taken stay; open questions and waits are closed. What the function requests after it is refused, and its result is ignored.
+   * @throws ErrandError INVALID_INPUT when the executor's schema refuses the input: the generation goes on.
+   */
+  continueAsNew(input?: unknown): Promise<never>
+
+  /**
    * Registers a function that releases what the run holds outside of the ledger (a connection, a lock, a temporary folder) if it is suspended
    * (`ask`, `wait`, `waitForSignal`, `sleep`); returns what unregisters it. At every other end of the run it is not called: there `finally` releases.
    *

@@ -84,6 +84,8 @@ export interface MessageRecord {
   delivery: Delivery | null
   /** The run that wrote it; null when it came from outside. */
   run: number | null
+  /** The generation of that run; null when it came from outside. */
+  generation: number | null
   /** Its identity for a later run; null when it came from outside. */
   ident: string | null
   /** n-th among equals, from 0. */
@@ -92,9 +94,9 @@ export interface MessageRecord {
 }
 
 /** A message as `engine.messages` lists it. */
-export type Message = Omit<MessageRecord, 'ident' | 'ordinal'>
+export type Message = Omit<MessageRecord, 'generation' | 'ident' | 'ordinal'>
 
 export function toMessage(record: MessageRecord): Message {
-  const { ident: _ident, ordinal: _ordinal, ...message } = record
+  const { generation: _generation, ident: _ident, ordinal: _ordinal, ...message } = record
   return message
 }

@@ -35,6 +35,7 @@ export const runShape = {
   taskId: z.string(),
   /** Counts from 1 within the task. */
   number: z.int(),
+  generation: z.int(),
   attempt: z.int(),
   /** The engine instance that runs it. */
   instanceId: z.string(),

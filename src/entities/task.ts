@@ -102,7 +102,9 @@ export interface TaskRecord extends StoredFields {
   leaseMs: number | null
   /** When the claim lapses; null while it is not WORKING, or without a lease. */
   leaseUntil: number | null
-  /** Counts from 1; a retry adds one. */
+  /** Counts from 1; `run.continueAsNew` adds one. Entries of the journal are found again within one generation. */
+  generation: number
+  /** Counts from 1 within the generation; a retry adds one. */
   attempt: number
   /** Number of the latest run; 0 before the first. A fence: only that run may write. */
   run: number
@@ -174,6 +176,9 @@ export interface Task<R = unknown> extends StoredFields {
   /** Questions that wait for an answer. */
   questions: Question[]
   progress: Progress | null
+  /** Counts from 1; `run.continueAsNew` adds one. */
+  generation: number
+  /** Counts from 1 within the generation; a retry adds one. */
   attempt: number
   /** Number of its latest run; 0 before the first. */
   run: number

@@ -211,8 +211,8 @@ export interface Reads extends MemoryReads {
   readonly run: {
     get(taskId: string, number: number): Op<RunRecord | undefined>
     list(taskId: string): Op<RunRecord[]>
-    /** At most `limit` runs whose number is above `after`, in order. */
-    page(taskId: string, after: number, limit: number): Op<RunRecord[]>
+    /** At most `limit` runs whose number is above `after`, of one generation or of all, in order. */
+    page(taskId: string, after: number, limit: number, generation?: number): Op<RunRecord[]>
     openOf(instanceId: string): Op<RunRecord[]>
     /** Tasks whose runs of one engine wait for a slot, at most `limit`: highest priority, then oldest. */
     queuedOf(instanceId: string, limit: number): Op<TaskRecord[]>
@@ -226,8 +226,10 @@ export interface Reads extends MemoryReads {
   readonly call: {
     get(id: string): Op<CallRecord | undefined>
     list(taskId: string, kinds?: CallKind[]): Op<CallRecord[]>
-    /** At most `limit` entries of kind `call` whose `seq` is above `after`, in order, limited in bytes too. */
-    page(taskId: string, after: number, limit: number): Op<Page<CallRecord>>
+    /** What a run may find again: the entries of one generation. */
+    ofGeneration(taskId: string, generation: number): Op<CallRecord[]>
+    /** At most `limit` entries of kind `call` whose `seq` is above `after`, of one generation or of all, in order, limited in bytes too. */
+    page(taskId: string, after: number, limit: number, generation?: number): Op<Page<CallRecord>>
     /** The task, if this is its run and it is WORKING. */
     liveTask(taskId: string, run: number): Op<LiveTask | undefined>
     /** Entries from a `seq` on, of the given kinds. */
@@ -238,6 +240,8 @@ export interface Reads extends MemoryReads {
   }
   readonly message: {
     list(taskId: string): Op<MessageRecord[]>
+    /** What a run may find again: the messages that runs of one generation wrote. */
+    ofGeneration(taskId: string, generation: number): Op<MessageRecord[]>
     /** At most `limit` messages whose number is above `after`, in order, limited in bytes too. */
     page(taskId: string, after: number, limit: number): Op<Page<MessageRecord>>
     get(id: string): Op<MessageRecord | undefined>

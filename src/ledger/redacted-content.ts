@@ -94,7 +94,7 @@ export const contentOfTables = {
     policy: inside({ systemPrompt: text }),
     progress: inside({ note: text }),
     ...noneOf('seq id key executor parentId status ready claimable held group lane depth childCount madeBelow'),
-    ...noneOf('owner fence leaseMs leaseUntil attempt run runOpen openBlockers stuckBy wakes crashes priority'),
+    ...noneOf('owner fence leaseMs leaseUntil generation attempt run runOpen openBlockers stuckBy wakes crashes priority'),
     ...noneOf('notBefore deadline role tags version createdAt updatedAt completedAt deletedAt createdBy'),
     ...noneOf('mayRunCommands'),
     // It contains the name, and is written again when that changes.
@@ -103,7 +103,7 @@ export const contentOfTables = {
   dependency: noneOf('taskId blockerId kind callId satisfiedAt createdAt'),
   run: {
     error,
-    ...noneOf('taskId number attempt instanceId status outcome startedAt endedAt closedAt dueAt'),
+    ...noneOf('taskId number generation attempt instanceId status outcome startedAt endedAt closedAt dueAt'),
   },
   call: {
     // By the kind of the entry: `contentOfCalls`.
@@ -112,8 +112,8 @@ export const contentOfTables = {
     error,
     // From keys, and from params that are already redacted.
     ident: none,
-    ...noneOf('seq id taskId run attempt kind name ordinal status onInterrupt parentId startMessageId'),
-    ...noneOf('endMessageId dueAt createdAt updatedAt'),
+    ...noneOf('seq id taskId run generation attempt kind name ordinal status onInterrupt parentId'),
+    ...noneOf('startMessageId endMessageId dueAt createdAt updatedAt'),
   },
   message: {
     content: text,
@@ -122,7 +122,7 @@ export const contentOfTables = {
       calls: each(inside({ arguments: text })),
       parts: each(inside({ text, providerMetadata: json, title: text, url: text })),
     }),
-    ...noneOf('id taskId n role announcement delivery run ident ordinal timestamp'),
+    ...noneOf('id taskId n role announcement delivery run generation ident ordinal timestamp'),
   },
   signal: { payload: json, ...noneOf('seq taskId name sentId createdAt takenBy') },
   // Its data are redacted by their keys.

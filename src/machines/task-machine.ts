@@ -93,11 +93,15 @@ const isChildSettled = (event: TaskMachineEvent): event is OfType<'child.settled
 const isBlockerSettled = (event: TaskMachineEvent): event is OfType<'blocker.settled'> =>
   event.type === 'blocker.settled'
 
+/** Why a task waits whose executor has returned: for its children, or for a slot in which its next generation begins. */
+const isReturn = (reason: string | null | undefined): boolean => reason === 'children' || reason === 'continued'
+
 const guards = {
   isPassing: ({ event }: Given) => 'passing' in event,
   hasRun: ({ event }: Given) => 'run' in event,
   isLeftBehind: ({ event }: Given) => 'leftBehind' in event && event.leftBehind !== null,
-  awaitsChildren: ({ event }: Given) => 'set' in event && event.set?.statusReason === 'children',
+  /** Its executor has returned, and nothing that it requested goes on. */
+  hasReturned: ({ event }: Given) => 'set' in event && isReturn(event.set?.statusReason),
   isRetried: ({ event }: Given) => 'retry' in event && event.retry !== undefined,
 
   failsItsParent: ({ event }: Given) =>
@@ -251,7 +255,7 @@ export const taskMachine = machineSetup.createMachine({
         pause: { target: 'paused', actions: [record('task.paused'), 'judge'] },
         ask: { target: 'input_required', actions: [record('task.input_required'), 'judge'] },
         wait: [
-          { guard: 'awaitsChildren', target: 'waiting', actions: ['closeEntries', record('task.waiting'), 'judge'] },
+          { guard: 'hasReturned', target: 'waiting', actions: ['closeEntries', record('task.waiting'), 'judge'] },
           { target: 'waiting', actions: [record('task.waiting'), 'judge'] },
         ],
         complete: { target: 'completed', actions: [...ends, record('task.completed'), 'settleFamily'] },

@@ -70,6 +70,7 @@ const call: CallRecord = {
   id: 'call-a',
   taskId: 'task-a',
   run: 1,
+  generation: 1,
   attempt: 1,
   kind: 'call',
   name: 'fetch',
@@ -151,6 +152,6 @@ describe('a message', () => {
       run: 1,
       timestamp: 1,
     }
-    expect(toMessage({ ...shown, ident: 'p:hello', ordinal: 0 })).toEqual(shown)
+    expect(toMessage({ ...shown, generation: 1, ident: 'p:hello', ordinal: 0 })).toEqual(shown)
   })
 })

@@ -37,6 +37,7 @@ export function taskRow(task: Partial<NewTask> & { id: string }): NewTask {
     fence: 0,
     leaseMs: null,
     leaseUntil: null,
+    generation: 1,
     attempt: 1,
     run: 0,
     runOpen: false,
@@ -60,6 +61,7 @@ export function taskRow(task: Partial<NewTask> & { id: string }): NewTask {
 export function runRow(run: Partial<RunRecord> & { taskId: string }): RunRecord {
   return {
     number: 1,
+    generation: 1,
     attempt: 1,
     instanceId: 'engine-1',
     status: 'live',
@@ -77,6 +79,7 @@ export function runRow(run: Partial<RunRecord> & { taskId: string }): RunRecord 
 export function callRow(call: Partial<NewCall> & { id: string; taskId: string }): NewCall {
   return {
     run: 1,
+    generation: 1,
     attempt: 1,
     kind: 'call',
     name: 'fetch',
@@ -108,6 +111,7 @@ export function messageRow(message: Partial<NewMessage> & { id: string; taskId: 
     step: null,
     delivery: null,
     run: null,
+    generation: null,
     ident: null,
     ordinal: 0,
     timestamp: someTime,

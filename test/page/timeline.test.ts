@@ -11,6 +11,7 @@ function callOf(given: Partial<Call> & { id: string }): Call {
     seq: 1,
     taskId: 'a',
     run: 1,
+    generation: 1,
     attempt: 1,
     name: 'search',
     params: {},
@@ -32,6 +33,7 @@ function callOf(given: Partial<Call> & { id: string }): Call {
 function runOf(given: Partial<RunRecord> & { number: number }): RunRecord {
   return {
     taskId: 'a',
+    generation: 1,
     attempt: 1,
     instanceId: 'instance-1',
     status: 'closed',

@@ -56,7 +56,8 @@ const earlyEdges = statementCheck(
   sql`select edge.task_id as subject, blocker.id as blocker, blocker.status
     from dependency as edge join task as blocker on blocker.id = edge.blocker_id
     where edge.kind = 'after' and edge.satisfied_at is not null
-      and blocker.completed_at is null and blocker.deleted_at is null and blocker.attempt = 1`,
+      and blocker.completed_at is null and blocker.deleted_at is null and blocker.attempt = 1
+      and blocker.generation = 1`,
   ({ blocker, status }) => `Its dependency on ${blocker} is satisfied, and that task is ${status} and has never ended.`,
 )
 

@@ -10,14 +10,16 @@ const runOfEntry = statementCheck(
   {
     name: 'journal-run',
     explains:
-      'Each entry of the journal was made by a run and an attempt that its task has had, or was saved from outside by none, so that a later run finds what is its own.',
+      'Each entry of the journal was made by a run, a generation and an attempt that its task has had, or was saved from outside by none, so that a later run finds what is its own.',
   },
-  sql`select call.id as subject, call.task_id as task, call.kind, call.run, call.attempt, task.run as latest, task.attempt as "latestAttempt"
+  sql`select call.id as subject, call.task_id as task, call.kind, call.run, call.generation, call.attempt, task.run as latest,
+      task.generation as "latestGeneration", task.attempt as "latestAttempt"
     from call join task on task.id = call.task_id
     where not (call.run = 0 and call.attempt = 0)
-      and (call.run < 1 or call.run > task.run or call.attempt < 1 or call.attempt > task.attempt)`,
-  ({ task, kind, run, attempt, latest, latestAttempt }) =>
-    `The ${kind} is of run ${run} and attempt ${attempt}, and ${task} has had ${counted(Number(latest), 'run')} and ${counted(Number(latestAttempt), 'attempt')}.`,
+      and (call.run < 1 or call.run > task.run or call.generation < 1 or call.generation > task.generation
+        or call.attempt < 1 or (call.attempt > task.attempt and call.generation = task.generation))`,
+  ({ task, kind, run, generation, attempt, latest, latestGeneration, latestAttempt }) =>
+    `The ${kind} is of run ${run}, generation ${generation} and attempt ${attempt}, and ${task} has had ${counted(Number(latest), 'run')} and ${counted(Number(latestGeneration), 'generation')}, of the last one ${counted(Number(latestAttempt), 'attempt')}.`,
   sql`violation.task`,
 )
 
@@ -45,7 +47,7 @@ const doubleEntries = statementCheck(
   },
   sql`select call.task_id as subject, call.kind, call.name, call.ordinal, count(*) as entries from call
     where ${isOpen}
-    group by call.task_id, call.kind, call.name, call.ident, call.ordinal having count(*) > 1`,
+    group by call.task_id, call.generation, call.kind, call.name, call.ident, call.ordinal having count(*) > 1`,
   ({ kind, name, ordinal, entries }) =>
     `${entries} entries are open for the same request: ${kind} ${name}, number ${ordinal} of its kind.`,
 )

@@ -26,12 +26,14 @@ const attempts = statementCheck(
   {
     name: 'run-attempt',
     explains:
-      'Each run belongs to an attempt that its task has begun, because a retry counts attempts up and never back.',
+      'Each run belongs to a generation and an attempt that its task has begun, because generations count up, and attempts do within one.',
   },
-  sql`select task.id as subject, run.number, run.attempt, task.attempt as latest
+  sql`select task.id as subject, run.number, run.generation, run.attempt, task.generation as "latestGeneration", task.attempt as latest
     from run join task on task.id = run.task_id
-    where run.attempt < 1 or run.attempt > task.attempt`,
-  ({ number, attempt, latest }) => `Run ${number} is of attempt ${attempt}, and the task is at attempt ${latest}.`,
+    where run.generation < 1 or run.generation > task.generation
+      or run.attempt < 1 or (run.attempt > task.attempt and run.generation = task.generation)`,
+  ({ number, generation, attempt, latestGeneration, latest }) =>
+    `Run ${number} is of generation ${generation} and attempt ${attempt}, and the task is at generation ${latestGeneration} and attempt ${latest}.`,
 )
 
 const openRun = statementCheck(

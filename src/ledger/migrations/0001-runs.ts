@@ -22,6 +22,7 @@ function runTable({ integer, table, index, uniqueIndex }: Spelling): Compilable[
     table('run')
       .addColumn('task_id', 'text', (column) => column.notNull().references('task.id'))
       .addColumn('number', integer, required)
+      .addColumn('generation', integer, required)
       .addColumn('attempt', integer, required)
       .addColumn('instance_id', 'text', required)
       .addColumn('status', 'text', checked(`status in (${runStatuses.map((status) => `'${status}'`).join(', ')})`))
@@ -55,6 +56,7 @@ function callTable({ integer, numbered, index }: Spelling): Compilable[] {
       // The call whose function made it.
       .addColumn('parent_id', 'text')
       .addColumn('run', integer, required)
+      .addColumn('generation', integer, required)
       .addColumn('attempt', integer, required)
       .addColumn('kind', 'text', checked(`kind in ('call', 'ask', 'wait', 'sleep', 'signal', 'spawn', 'value')`))
       .addColumn('name', 'text', required)
@@ -77,6 +79,8 @@ function callTable({ integer, numbered, index }: Spelling): Compilable[] {
       .addCheckConstraint('call_failed_has_error', sql`(error is not null) = (status = 'failed')`)
       .addCheckConstraint('call_due_is_open', sql`due_at is null or status in ('pending', 'in_progress')`),
     index('call_of_task', 'call', 'task_id, seq'),
+    // What a later run finds again, however many generations came before.
+    index('call_of_generation', 'call', 'task_id, generation, seq', 'generation > 1'),
     index('call_open', 'call', 'task_id', `status in ('pending', 'in_progress')`),
     index('call_timer', 'call', 'due_at', 'due_at is not null'),
   ]
@@ -92,6 +96,7 @@ function messageTable({ integer, table, index }: Spelling): Compilable[] {
       .addColumn('content', 'text', required)
       .addColumn('announcement', integer, checked('announcement in (0, 1)'))
       .addColumn('run', integer)
+      .addColumn('generation', integer)
       .addColumn('ident', 'text')
       .addColumn('ordinal', integer, required)
       // What a step of a model requested and cost.
@@ -99,6 +104,7 @@ function messageTable({ integer, table, index }: Spelling): Compilable[] {
       .addColumn('delivery', 'text', (column) => column.check(sql`delivery in ('abort', 'steer', 'followup')`))
       .addColumn('timestamp', integer, required)
       .addPrimaryKeyConstraint('message_key', ['task_id', 'n']),
+    index('message_of_generation', 'message', 'task_id, generation, n', 'generation > 1 and ident is not null'),
     index('message_delivered', 'message', 'task_id, n', 'delivery is not null'),
   ]
 }

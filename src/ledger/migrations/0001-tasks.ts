@@ -43,6 +43,7 @@ function taskTable({ integer, orderedText, numbered }: Spelling): Compilable {
     .addColumn('depth', integer, (column) => column.notNull().defaultTo(0))
     .addColumn('child_count', integer, (column) => column.notNull().defaultTo(0))
     .addColumn('made_below', integer, (column) => column.notNull().defaultTo(0))
+    .addColumn('generation', integer, checked('generation >= 1'))
     .addColumn('attempt', integer, checked('attempt >= 1'))
     .addColumn('run', integer, checked('run >= 0'))
     .addColumn('run_open', integer, checked('run_open in (0, 1)'))

@@ -20,6 +20,7 @@ import {
   serial,
   statementsOf,
 } from '../table-mapping.ts'
+import { generations } from './run.ts'
 
 /** What `save` writes. */
 const outcomeFields = {
@@ -69,6 +70,7 @@ export const calls = defineTable(
     id: ofCall,
     taskId: ofTask,
     run: plain,
+    generation: plain,
     attempt: plain,
     kind: plain,
     name: plain,
@@ -91,15 +93,26 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
   const { selectRow, select, inserts, saves } = statementsOf(compiler, calls)
   const selectById = selectRow('id')
   const selectOfTask = select((call, hole) => call.where('task_id', '=', hole('task', ofTask)).orderBy('seq', 'asc'))
+  // The condition of its partial index is part of the text, because the planner uses the index only then.
+  const selectOfGeneration = select((call, hole) =>
+    call
+      .where('task_id', '=', hole('task', ofTask))
+      .where('generation', '=', hole('generation'))
+      .where(sql<boolean>`generation > 1`)
+      .orderBy('seq', 'asc'),
+  )
   const sizesOfPage = prepareText(
     (hole) => sql`select octet_length(params) + octet_length(result) + octet_length(details) as bytes from call
-      where task_id = ${hole('task', ofTask)} and kind = 'call' and seq > ${hole('after')} order by seq limit ${hole('limit')}`,
+      where task_id = ${hole('task', ofTask)} and kind = 'call' and seq > ${hole('after')}
+        and generation between ${hole('from')} and ${hole('to')} order by seq limit ${hole('limit')}`,
   )
   const selectPage = select((call, hole) =>
     call
       .where('task_id', '=', hole('task', ofTask))
       .where(sql<boolean>`kind = 'call'`)
       .where('seq', '>', hole('after'))
+      .where('generation', '>=', hole('from'))
+      .where('generation', '<=', hole('to'))
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
@@ -128,8 +141,14 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       const found = yield* calls.list(selectOfTask, { task })
       return kinds ? found.filter((call) => kinds.includes(call.kind)) : found
     },
-    page: (task, after, limit) =>
-      pageOf(sizesOfPage, { task, after, limit }, (fit) => calls.list(selectPage, { task, after, limit: fit })),
+    *ofGeneration(task, generation) {
+      if (generation > 1) return yield* calls.list(selectOfGeneration, { task, generation })
+      return (yield* calls.list(selectOfTask, { task })).filter((call) => call.generation === generation)
+    },
+    page(task, after, limit, generation) {
+      const values = { task, after, ...generations(generation) }
+      return pageOf(sizesOfPage, { ...values, limit }, (fit) => calls.list(selectPage, { ...values, limit: fit }))
+    },
     *since(task, seq, kinds) {
       const found = yield* rows<CallRecord>(selectSince, { task, seq })
       return found.filter(({ kind }) => kinds.includes(kind)).map(calls.read)

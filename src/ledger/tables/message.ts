@@ -14,6 +14,7 @@ export const messages = defineTable('message', {
   step: jsonOrNull,
   delivery: plain,
   run: plain,
+  generation: plain,
   ident: plain,
   ordinal: plain,
   timestamp: plain,
@@ -24,6 +25,14 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
   const { select, finds, insert } = statementsOf(compiler, messages)
   const selectOfTask = select((message, hole) =>
     message.where('task_id', '=', hole('task', ofTask)).orderBy('n', 'asc'),
+  )
+  // The condition of its partial index is part of the text, because the planner uses the index only then.
+  const selectOfGeneration = select((message, hole) =>
+    message
+      .where('task_id', '=', hole('task', ofTask))
+      .where('generation', '=', hole('generation'))
+      .where(sql<boolean>`generation > 1 and ident is not null`)
+      .orderBy('n', 'asc'),
   )
   const selectPage = select((message, hole) =>
     message
@@ -58,6 +67,10 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
 
   return {
     list: (task) => messages.list(selectOfTask, { task }),
+    *ofGeneration(task, generation) {
+      if (generation > 1) return yield* messages.list(selectOfGeneration, { task, generation })
+      return (yield* messages.list(selectOfTask, { task })).filter((message) => message.generation === generation)
+    },
     page: (task, after, limit) =>
       pageOf(sizesOfPage, { task, after, limit }, (fit) => messages.list(selectPage, { task, after, limit: fit })),
     spoken: (task, after) => messages.list(selectSpoken, { task, after }),

@@ -14,6 +14,7 @@ const slotFields = { status: plain, dueAt: plain }
 export const runs = defineTable('run', {
   taskId: ofTask,
   number: plain,
+  generation: plain,
   attempt: plain,
   instanceId: plain,
   startedAt: plain,
@@ -39,6 +40,11 @@ export const ownerOf = ({ instanceId, executors }: OwnRuns) => ({
   executors: JSON.stringify(executors),
 })
 
+/** The bounds of the generations that a page shows: one, or all. */
+export function generations(one: number | undefined): { from: number; to: number } {
+  return { from: one ?? 0, to: one ?? Number.MAX_SAFE_INTEGER }
+}
+
 export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   const { inserts, saves } = statementsOf(compiler, runs)
   const { selectOne, selectOfTask, selectPage, selectOpenOf, selectQueuedOf, selectDue, countOpen, countOpenOf } =
@@ -47,7 +53,8 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   return {
     get: (taskId, number) => runs.one(selectOne, { taskId, number }),
     list: (task) => runs.list(selectOfTask, { task }),
-    page: (task, after, limit) => runs.list(selectPage, { task, after, limit }),
+    page: (task, after, limit, generation) =>
+      runs.list(selectPage, { task, after, limit, ...generations(generation) }),
     openOf: (instance) => runs.list(selectOpenOf, { instance }),
     queuedOf: (instance, limit) => tasks.list(selectQueuedOf, { instance, limit }),
     *countOpen() {
@@ -77,6 +84,8 @@ function runStatements(compiler: StatementCompiler) {
     run
       .where('task_id', '=', hole('task', ofTask))
       .where('number', '>', hole('after'))
+      .where('generation', '>=', hole('from'))
+      .where('generation', '<=', hole('to'))
       .orderBy('number', 'asc')
       .limit(hole('limit')),
   )

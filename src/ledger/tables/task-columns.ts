@@ -17,6 +17,7 @@ export const stateFields = {
   fence: plain,
   leaseMs: plain,
   leaseUntil: plain,
+  generation: plain,
   attempt: plain,
   run: plain,
   runOpen: flag,

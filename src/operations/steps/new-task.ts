@@ -57,6 +57,7 @@ export function newTask(
     fence: 0,
     leaseMs: null,
     leaseUntil: null,
+    generation: 1,
     attempt: 1,
     run: 0,
     runOpen: false,
@@ -128,7 +129,8 @@ export function requireSameDefinition(draft: TaskDraft, existing: NewTask): void
   if (existing.deletedAt !== null) throw keyConflict(draft, existing, 'its task was deleted')
   const differs = (['executor', 'goal', 'group'] as const).find((field) => draft[field] !== existing[field])
   if (differs) throw keyConflict(draft, existing, `its ${differs} is another`)
-  if (canonicalJson(draft.input) !== canonicalJson(existing.input))
+  // With its next generation a task has got another input.
+  if (existing.generation === 1 && canonicalJson(draft.input) !== canonicalJson(existing.input))
     throw keyConflict(draft, existing, 'its input differs')
 }
 

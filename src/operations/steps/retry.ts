@@ -41,10 +41,11 @@ function* repeatedCalls(
   const repeated = new Map<string, string[]>()
   for (const callId of new Set(ids)) {
     const call = yield* tx.call.get(callId)
-    if (call === undefined || call.kind !== 'call' || !failed.some(({ id }) => id === call.taskId)) {
+    const task = failed.find(({ id }) => id === call?.taskId)
+    if (call?.kind !== 'call' || task === undefined) {
       throw new ErrandError('NOT_FOUND', `The task to retry has no call ${callId}. \`calls\` lists them.`, { callId })
     }
-    const why = whyNotRepeated(call) ?? (yield* newerThan(tx, call))
+    const why = whyNotRepeated(call, task) ?? (yield* newerThan(tx, call))
     if (why !== undefined) {
       throw new ErrandError('INVALID_INPUT', `Call ${callId} ("${call.name}") cannot be repeated: ${why}.`, { callId })
     }
@@ -53,9 +54,13 @@ function* repeatedCalls(
   return repeated
 }
 
-function whyNotRepeated({ status, run, startMessageId }: CallRecord): string | undefined {
+function whyNotRepeated(
+  { status, run, generation, startMessageId }: CallRecord,
+  task: TaskRecord,
+): string | undefined {
   if (status !== 'completed') return 'it has not completed, so that a new attempt makes it again in any case'
   if (run === 0) return 'another program saved it'
+  if (generation !== task.generation) return 'it is of an earlier generation, of which nothing is requested any more'
   return startMessageId === null
     ? undefined
     : 'a model made it, and has read its result. Send the task a message instead'

@@ -105,6 +105,7 @@ function rowOf({ call, at }: SaveCallRequest): NewCall {
     ...call,
     resultLost: null,
     run: noRun,
+    generation: 0,
     attempt: 0,
     kind: 'call',
     ident: `ledger:${call.id}`,

@@ -16,6 +16,8 @@ import { announce } from './write-message.ts'
 /** What an executor returned or threw. */
 export type ExecutorOutcome =
   | { kind: 'returned'; result: unknown }
+  /** It has called `run.continueAsNew`. */
+  | { kind: 'continued'; input: unknown }
   | { kind: 'threw'; error: StoredError; retryAfterMs?: number | undefined }
 
 export interface SettleRunRequest extends StepContext, RunRef {
@@ -42,9 +44,13 @@ function* decideSettling(tx: Tx, request: SettleRunRequest): Op<boolean> {
   const inFlight = journaled ? (yield* tx.call.open(taskId)).filter(isInFlight).map(({ name }) => name) : []
   const edge: TransitionData = {
     set: { crashes: 0 },
-    data: { attempt: task.attempt, ...(inFlight.length > 0 && outcome.kind === 'returned' ? { inFlight } : {}) },
+    data: { attempt: task.attempt, ...(inFlight.length > 0 && outcome.kind !== 'threw' ? { inFlight } : {}) },
     settling: { closed: inFlight.length === 0, journaled },
     ...(diverged.length > 0 && { cause: { type: 'task.diverged', data: () => ({ run, entries: diverged }) } }),
+  }
+  if (outcome.kind === 'continued') {
+    const begun = setting(edge, nextGeneration(task, outcome.input), { generation: task.generation + 1 })
+    return (yield* transition(tx, task, 'wait', request, begun)).runOpen
   }
   if (outcome.kind === 'returned') return (yield* settleReturned(tx, task, outcome.result, edge, request)).runOpen
   if (request.readThrough !== null) yield* announceFailure(tx, task, outcome.error, request)
@@ -71,10 +77,26 @@ function* settleReturned(
   return yield* transition(tx, task, 'complete', request, setting(edge, { result, error: null }))
 }
 
-const setting = (edge: TransitionData, set: TransitionData['set']): TransitionData => ({
+const setting = (edge: TransitionData, set: TransitionData['set'], data = {}): TransitionData => ({
   ...edge,
   set: { ...edge.set, ...set },
+  data: { ...edge.data, ...data },
 })
+
+/** The task waits for a slot, in which its function begins anew with this input. What a retry by hand chose was for the generation before. */
+function nextGeneration({ generation, policy }: TaskRecord, input: unknown): TransitionData['set'] {
+  const { divergence: _earlier, repeat: _repeated, ...kept } = policy
+  return {
+    input,
+    generation: generation + 1,
+    attempt: 1,
+    statusReason: 'continued',
+    wakes: 1,
+    result: null,
+    error: null,
+    policy: kept,
+  }
+}
 
 function* hasUnread(tx: Reads, { taskId, readThrough }: SettleRunRequest): Op<boolean> {
   return readThrough !== null && (yield* tx.message.lastDelivered(taskId)) > readThrough

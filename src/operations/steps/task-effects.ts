@@ -42,6 +42,7 @@ export const taskEffects: { readonly [A in TaskAction]: Effect<A extends 'record
     yield* tx.run.insert({
       taskId: next.id,
       number,
+      generation: next.generation,
       attempt: next.attempt,
       instanceId: ctx.instanceId,
       status: 'live',

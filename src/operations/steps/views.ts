@@ -53,6 +53,7 @@ export function toTask(record: TaskRecord, blockedBy: string[], questions: Quest
     blockedBy,
     questions,
     progress: record.progress,
+    generation: record.generation,
     attempt: record.attempt,
     run: record.run,
     version: record.version,

@@ -30,7 +30,7 @@ export interface Line extends Pick<NewMessage, 'id' | 'role' | 'content'> {
 export function* writeLine(tx: Tx, task: EventTask, line: Line, ctx: StepContext): Op<void> {
   const { id, role, content, delivery = null, announcement = false, timestamp = ctx.at } = line
   const said = { id, taskId: task.id, role, content, announcement, delivery, timestamp }
-  yield* writeMessage(tx, task, { ...said, step: null, run: null, ident: null, ordinal: 0 }, ctx)
+  yield* writeMessage(tx, task, { ...said, step: null, run: null, generation: null, ident: null, ordinal: 0 }, ctx)
 }
 
 /** Returns the id of the line. */

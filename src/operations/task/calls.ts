@@ -16,7 +16,7 @@ export const taskCalls = taskPage({
     },
   ],
   output: () => z.object({ calls: z.array(callSchema()), next: nextSchema }),
-  read: (tx, taskId, after, limit) => tx.call.page(taskId, after, limit),
+  read: (tx, taskId, after, limit, generation) => tx.call.page(taskId, after, limit, generation),
   positionOf: ({ seq }) => seq,
   toOutput: (calls, next) => ({ calls: calls.map(toCall), next }),
 })

@@ -6,6 +6,7 @@ import type { Op, Page, Reads } from '../../ledger/ledger.ts'
 import { defineOperation, type OperationRoute } from '../define-operation.ts'
 import { requireOwn } from '../own-tasks.ts'
 import { loadTask } from '../steps/step-context.ts'
+import { generationSchema } from '../../entities/options.ts'
 import { positionSchema } from '../views/event-view.ts'
 import { defaultLimit, taskIdSchema } from './task-input.ts'
 
@@ -17,7 +18,7 @@ interface PageDefinition<Id extends string, O extends z.ZodObject, Row> {
   routes?: readonly OperationRoute[]
   output(): O
   /** Returns at most `limit` rows with a position above `after`. The task exists, and the caller may read it. */
-  read(tx: Reads, taskId: string, after: number, limit: number): Op<Page<Row>>
+  read(tx: Reads, taskId: string, after: number, limit: number, generation: number | undefined): Op<Page<Row>>
   positionOf(row: Row): number
   toOutput(rows: Row[], next: number | null): GivenBy<O>
 }
@@ -27,6 +28,7 @@ const inputSchema = once(() =>
     taskId: taskIdSchema,
     after: positionSchema().default(0).describe('The `next` of the previous page. Default: from the beginning.'),
     limit: z.int().min(1).max(1_000).default(defaultLimit),
+    generation: generationSchema.optional().describe('Only those of this generation. Default: those of all.'),
   }),
 )
 
@@ -49,11 +51,11 @@ export function taskPage<const Id extends string, O extends z.ZodObject, Row>({
     output,
     models: false,
     scope: ({ taskId }) => [taskId],
-    handle: ({ taskId, after, limit }, { caller }, host) =>
+    handle: ({ taskId, after, limit, generation }, { caller }, host) =>
       host.read(function* (tx) {
         yield* requireOwn(tx, caller, [taskId])
         yield* loadTask(tx, taskId)
-        const { rows, isLast } = yield* read(tx, taskId, after, limit)
+        const { rows, isLast } = yield* read(tx, taskId, after, limit, generation)
         return toOutput(rows, isLast ? null : positionOf(rows.at(-1) as Row))
       }),
   })

@@ -10,8 +10,8 @@ export const taskRuns = taskPage({
     { endpoint: 'GET /tasks/{taskId}/runs', tag: 'Tasks', operationId: 'listRuns', summary: 'List the runs of a task' },
   ],
   output: () => z.object({ runs: z.array(runSchema()), next: nextSchema }),
-  *read(tx, taskId, after, limit) {
-    const found = yield* tx.run.page(taskId, after, limit + 1)
+  *read(tx, taskId, after, limit, generation) {
+    const found = yield* tx.run.page(taskId, after, limit + 1, generation)
     return { rows: found.slice(0, limit), isLast: found.length <= limit }
   },
   positionOf: ({ number }) => number,

@@ -146,7 +146,7 @@ const ofRuns: Fault[] = [
     rule: 'run-attempt',
     title: 'a run of an attempt that has not begun',
     plant: `update run set attempt = 3 where ${runOf('flaky')} and number = 2`,
-    says: /^Run 2 is of attempt 3, and the task is at attempt 2\.$/,
+    says: /^Run 2 is of generation 1 and attempt 3, and the task is at generation 1 and attempt 2\.$/,
   },
   {
     rule: 'open-run',
@@ -179,7 +179,7 @@ const ofJournals: Fault[] = [
     rule: 'journal-run',
     title: 'an entry of a run that the task has not had',
     plant: `update call set run = 7 where name = 'outer'`,
-    says: /^The call is of run 7 and attempt 1, and task-\S+ has had 1 run and 1 attempt\.$/,
+    says: /^The call is of run 7, generation 1 and attempt 1, and task-\S+ has had 1 run and 1 generation, of the last one 1 attempt\.$/,
   },
   {
     rule: 'open-entry',
@@ -196,8 +196,8 @@ const ofJournals: Fault[] = [
   {
     rule: 'double-entry',
     title: 'two open entries for one request',
-    plant: `insert into call (id, task_id, run, attempt, kind, name, ident, ordinal, params, status, on_interrupt, details, result, created_at, updated_at)
-      select 'call-again', task_id, run, attempt, kind, name, ident, ordinal, params, status, on_interrupt, details, result, 1, 1
+    plant: `insert into call (id, task_id, run, generation, attempt, kind, name, ident, ordinal, params, status, on_interrupt, details, result, created_at, updated_at)
+      select 'call-again', task_id, run, generation, attempt, kind, name, ident, ordinal, params, status, on_interrupt, details, result, 1, 1
       from call where ${runOf('asks')}`,
     says: /^2 entries are open for the same request: ask ask, number 0 of its kind\.$/,
   },

@@ -22,6 +22,7 @@ export function taskOf(fields: Partial<Task>): Task {
     blockedBy: [],
     questions: [],
     progress: null,
+    generation: 1,
     attempt: 1,
     run: 0,
     version: 1,
