@@ -326,7 +326,15 @@ export class RunCore {
   ): NewMessage {
     this.journaled = true
     const { taskId, run } = this.ref
-    return { ...message, taskId, announcement: false, delivery: null, run, generation: this.task.generation, timestamp: at }
+    return {
+      ...message,
+      taskId,
+      announcement: false,
+      delivery: null,
+      run,
+      generation: this.task.generation,
+      timestamp: at,
+    }
   }
 
   step<R>(step: Step<R>): Promise<R> {

@@ -25,6 +25,7 @@ import type { CallWay, RunCalls } from './run-calls.ts'
 import type { RunConversation } from './run-conversation.ts'
 import type { RunCore, RunHost } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
+import { Entrant, Waiting } from './run-race.ts'
 import { spawnInRun } from './run-spawns.ts'
 import type { RunWaits } from './run-waits.ts'
 
@@ -127,7 +128,7 @@ export class RunHandle implements Run {
   }
 
   ask(question: string, schema?: AnswerSchema | null, options?: AskOptions): Promise<any> {
-    return this.#core.request(() => this.#parts.waits.ask(question, schema, options))
+    return this.#waiting((entrant) => this.#parts.waits.ask(entrant, question, schema, options))
   }
 
   spawn(specs: unknown, options?: SpawnOptions): Promise<any> {
@@ -136,14 +137,14 @@ export class RunHandle implements Run {
 
   wait(tasks: AwaitedRef | readonly AwaitedRef[], options?: WaitOptions): Promise<any> {
     const { waits, conversation } = this.#parts
-    return this.#core.request(async () => {
-      const values = await waits.forTasks(tasks, options, conversation.readThrough ?? 0)
+    return this.#waiting(async (entrant) => {
+      const values = await waits.forTasks(entrant, tasks, options, conversation.readThrough ?? 0)
       return Array.isArray(tasks) ? values : values[0]
     })
   }
 
   waitForSignal(name: string, options?: SignalOptions): Promise<any> {
-    return this.#core.request(() => this.#parts.waits.forSignal(name, options))
+    return this.#waiting((entrant) => this.#parts.waits.forSignal(entrant, name, options))
   }
 
   webhook(given?: { key?: string; schema?: AnswerSchema }): Promise<any> {
@@ -159,7 +160,19 @@ export class RunHandle implements Run {
   }
 
   sleep(ms: Duration, options?: { key?: string }): Promise<void> {
-    return this.#core.request(() => this.#parts.waits.sleep(ms, options))
+    return this.#waiting((entrant) => this.#parts.waits.sleep(entrant, ms, options))
+  }
+
+  race(requests: readonly unknown[]): Promise<any> {
+    return this.#core.request(() => this.#parts.waits.race(requests))
+  }
+
+  #waiting<R>(work: (entrant: Entrant) => Promise<R>): Promise<R> {
+    const entrant = new Entrant()
+    return Waiting.of(
+      this.#core.request(() => work(entrant)),
+      entrant,
+    )
   }
 
   continueAsNew(input?: unknown): Promise<never> {
@@ -239,14 +252,16 @@ export class RunHandle implements Run {
  * question or a wait inside of it would hold the slot forever.
  */
 function runInCall(run: Run): Run {
-  const refuse = (verb: string, act = 'wait') => (): Promise<never> =>
-    Promise.reject(
-      new ErrandError(
-        'INVALID_INPUT',
-        `run.${verb} cannot ${act} inside a call, because the call keeps the run open. Call it from the executor, or from a tool of the model.`,
-        { verb },
-      ),
-    )
+  const refuse =
+    (verb: string, act = 'wait') =>
+    (): Promise<never> =>
+      Promise.reject(
+        new ErrandError(
+          'INVALID_INPUT',
+          `run.${verb} cannot ${act} inside a call, because the call keeps the run open. Call it from the executor, or from a tool of the model.`,
+          { verb },
+        ),
+      )
   return {
     number: run.number,
     attempt: run.attempt,
@@ -268,6 +283,7 @@ function runInCall(run: Run): Run {
     waitForSignal: refuse('waitForSignal'),
     webhook: refuse('webhook'),
     sleep: refuse('sleep'),
+    race: refuse('race'),
     continueAsNew: refuse('continueAsNew', 'end the run'),
   }
 }

@@ -13,15 +13,17 @@ import type { QuestionParams } from '../entities/question.ts'
 import { type SignalParams, signalNameSchema } from '../entities/signal.ts'
 import type { Outcome, TaskRecord } from '../entities/task.ts'
 import type { AnswerSchema, AskOptions, SignalOptions, WaitOptions } from '../entities/wait-options.ts'
-import type { NewCall } from '../ledger/ledger.ts'
+import type { NewCall, Step } from '../ledger/ledger.ts'
 import { failedWaitOf, resultsOf, type WaitParams, waitFailure } from '../machines/family.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
 import type { AgentRun, AwaitedTasks } from '../operations/agent-run.ts'
 import { matchingOutside, toAnswerSchema } from '../operations/steps/answer-schema.ts'
 import { within } from '../operations/steps/conditions.ts'
-import { beginEntry } from '../operations/steps/journal.ts'
+import { beginOpenEntry } from '../operations/steps/journal.ts'
 import { requestSlot } from '../operations/steps/park.ts'
+import type { WaitBegun } from '../operations/steps/race.ts'
 import { beginSignalWait } from '../operations/steps/signal.ts'
+import type { StepContext } from '../operations/steps/step-context.ts'
 import { park, type SuspendRequest, suspend } from '../operations/steps/suspend.ts'
 import { beginWait, takeWait } from '../operations/steps/wait.ts'
 import type { CallingRun, EntryDescription } from './call-scope.ts'
@@ -29,6 +31,16 @@ import { parsedOnce } from './parsed-once.ts'
 import { awaitedIds, checkOptions, requireDuration } from './run-arguments.ts'
 import { isRunOver, type RunCore, type WaitsOfRun } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
+import { Entrant, raceIn } from './run-race.ts'
+
+interface WaitWay {
+  /** The step that records it. Default: that of an entry which is open. */
+  beginOf?: (record: NewCall, ctx: StepContext) => Step<WaitBegun>
+  /** The run is parked for it, and not suspended. Default: false. */
+  inMemory?: boolean | undefined
+  /** Absent for a wait that no race can name. */
+  entrant?: Entrant
+}
 
 interface PendingWait {
   kind: CallKind
@@ -37,9 +49,6 @@ interface PendingWait {
   resolve(value: unknown): void
   reject(error: unknown): void
 }
-
-/** What a wait has become by being recorded. */
-type Begun = { open: true } | { open: false; outcomes: unknown }
 
 /** Delay, in milliseconds, after which a failed suspension or a failed check of a wait is retried. */
 const againMs = 200
@@ -115,7 +124,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
       })
   }
 
-  async ask<T>(question: string, schema?: AnswerSchema | null, given?: AskOptions): Promise<T> {
+  async ask<T>(entrant: Entrant, question: string, schema?: AnswerSchema | null, given?: AskOptions): Promise<T> {
     const options = checkOptions(askOptionsSchema, given, 'run.ask')
     const text = requireSpokenText(question, 'the question')
     const params: QuestionParams = {
@@ -125,7 +134,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
       for: options.for ?? 'person',
     }
     const entry = this.#core.describe('ask', 'ask', params, options.key, { question: text, schema: params.schema })
-    const answer = await this.#wait(entry, options.timeoutMs)
+    const answer = await this.#wait(entry, options.timeoutMs, { entrant })
     if (!(schema instanceof z.ZodType)) return answer as T
     const { name, ident, ordinal } = entry
     return (await parsedOnce(this.#core, 'answer', { name, ident, ordinal }, answer, () =>
@@ -134,13 +143,13 @@ export class RunWaits implements WaitsOfRun, CallingRun {
   }
 
   /** Resolves to the payload; to null after the time-out. */
-  async forSignal(given: string, givenOptions: SignalOptions | undefined): Promise<unknown> {
+  async forSignal(entrant: Entrant, given: string, givenOptions: SignalOptions | undefined): Promise<unknown> {
     const { key, schema, timeoutMs } = checkOptions(signalOptionsSchema, givenOptions, 'run.waitForSignal')
     const name = parse(signalNameSchema, given, 'the name of the signal')
     const params: SignalParams = { schema: toAnswerSchema(schema, 'signal') }
     // Without the schema: if that changes while a run waits, the next one continues its wait, and does not wait behind it.
     const entry = this.#core.describe('signal', name, params, key, null)
-    const payload = await this.#wait(entry, timeoutMs, (record) => this.#beginSignal(record))
+    const payload = await this.#wait(entry, timeoutMs, { entrant, beginOf: beginSignalWait })
     if (payload === null || !(schema instanceof z.ZodType)) return payload
     const { ident, ordinal } = entry
     return parsedOnce(this.#core, 'signal', { name, ident, ordinal }, payload, () =>
@@ -148,21 +157,19 @@ export class RunWaits implements WaitsOfRun, CallingRun {
     )
   }
 
-  async #beginSignal(record: NewCall): Promise<Begun> {
-    const begin = beginSignalWait(record, this.#core.host.stepContext())
-    const state = await matchingOutside(() => this.#core.step(begin))
-    if ('failed' in state) throw restoredError(state.failed)
-    return state
-  }
-
-  async sleep(given: Duration, options: { key?: string } | undefined): Promise<void> {
+  async sleep(entrant: Entrant, given: Duration, options: { key?: string } | undefined): Promise<void> {
     const ms = requireDuration(given)
     const { key } = checkOptions(keyOptionsSchema, options, 'run.sleep')
-    await this.#wait(this.#core.describe('sleep', 'sleep', { ms }, key), ms)
+    await this.#wait(this.#core.describe('sleep', 'sleep', { ms }, key), ms, { entrant })
   }
 
   /** Waits for any tasks; with `untilMessage`, also for a message after number `readThrough`. */
-  async forTasks(tasks: unknown, given: WaitOptions | undefined, readThrough: number): Promise<unknown[]> {
+  async forTasks(
+    entrant: Entrant,
+    tasks: unknown,
+    given: WaitOptions | undefined,
+    readThrough: number,
+  ): Promise<unknown[]> {
     const options = checkOptions(waitOptionsSchema, given, 'run.wait')
     const params: WaitParams = {
       tasks: awaitedIds(tasks),
@@ -171,7 +178,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
       ...(options.untilMessage ? { untilMessageAfter: readThrough } : {}),
     }
     const entry = this.#core.describe('wait', 'wait', params, options.key)
-    const outcomes = await this.#outcomes(entry, options.timeoutMs, null, options.inMemory)
+    const outcomes = await this.#outcomes(entry, options.timeoutMs, null, { entrant, inMemory: options.inMemory })
     const failed = failedWaitOf(params, outcomes)
     if (failed === undefined) return resultsOf(params, outcomes)
     throw waitFailure(failed, await this.#awaitedTask(failed.taskId))
@@ -181,7 +188,9 @@ export class RunWaits implements WaitsOfRun, CallingRun {
   untilSettled(taskId: string, timeoutMs: number | undefined): Promise<Outcome> {
     return this.#core.request(async () => {
       const params = { tasks: [taskId], mode: 'all', settled: true } satisfies WaitParams
-      const [outcome] = await this.#outcomes(this.#core.describe('wait', 'wait', params), timeoutMs, null, true)
+      const [outcome] = await this.#outcomes(this.#core.describe('wait', 'wait', params), timeoutMs, null, {
+        inMemory: true,
+      })
       return outcome as Outcome
     })
   }
@@ -222,22 +231,26 @@ export class RunWaits implements WaitsOfRun, CallingRun {
     entry: EntryDescription,
     dueInMs: number | undefined,
     own: readonly string[] | null,
-    inMemory?: boolean,
+    way: Pick<WaitWay, 'entrant' | 'inMemory'> = {},
   ): Promise<Array<Outcome | null>> {
-    const { host, taskId } = this.#core
-    const begin = (record: NewCall): Promise<Begun> =>
-      this.#core.step(within(beginWait(record, host.stepContext()), own === null ? null : taskId, own ?? []))
-    return this.#wait(entry, dueInMs, begin, inMemory) as Promise<Array<Outcome | null>>
+    const { taskId } = this.#core
+    const beginOf = (record: NewCall, ctx: StepContext): Step<WaitBegun> =>
+      within(beginWait(record, ctx), own === null ? null : taskId, own ?? [])
+    return this.#wait(entry, dueInMs, { ...way, beginOf }) as Promise<Array<Outcome | null>>
   }
 
-  /** Finds or records a wait and resolves when it is over. `begin` records it; the default records a plain entry. */
+  /** Finds or records a wait and resolves when it is over. */
   async #wait(
     entry: EntryDescription,
     dueInMs: number | undefined,
-    begin: (record: NewCall) => Promise<Begun> = (record) => this.#begin(record),
-    inMemory = false,
+    { beginOf = beginOpenEntry, inMemory = false, entrant = new Entrant() }: WaitWay,
   ): Promise<unknown> {
+    entrant.describe(entry)
     const found = this.#core.find(entry)
+    if (found !== undefined) {
+      entrant.callId = found.id
+      if (this.#core.journal.isWithdrawn(found)) throw replayedError(found)
+    }
     switch (replayOf(found, this.#core.attempt, 'fail')) {
       case 'result':
         return (found as CallRecord).result
@@ -257,11 +270,13 @@ export class RunWaits implements WaitsOfRun, CallingRun {
     const record = this.#core.entryOf(entry, dueInMs)
     // Registered first: an awaited task may settle in the same commit that records the wait.
     const over = this.#register(record.id, entry.kind, inMemory)
+    const begin = beginOf(record, this.#core.host.stepContext())
     await this.#core.busy(async () => {
       try {
-        const begun = await begin(record)
+        const begun = await entrant.begin(record, begin, () => matchingOutside(() => this.#core.step(begin)))
         if (record.dueAt !== null) this.#core.host.timerSet()
-        if (!begun.open) this.#resolve(record.id, (wait) => wait.resolve(begun.outcomes))
+        if ('failed' in begun) this.#resolve(record.id, (wait) => wait.reject(restoredError(begun.failed)))
+        else if (!begun.open) this.#resolve(record.id, (wait) => wait.resolve(begun.outcomes))
       } catch (error) {
         this.#resolve(record.id, (wait) => wait.reject(error))
       }
@@ -269,9 +284,8 @@ export class RunWaits implements WaitsOfRun, CallingRun {
     return over
   }
 
-  async #begin(record: NewCall): Promise<Begun> {
-    await this.#core.step(beginEntry(record, this.#core.host.stepContext()))
-    return { open: true }
+  race(given: unknown): Promise<unknown> {
+    return raceIn(this.#core, given, (callId) => this.wake(callId))
   }
 
   #register(callId: string, kind: CallKind, inMemory: boolean): Promise<unknown> {

@@ -30,6 +30,7 @@ export const errorCodes = {
   CURSOR_AHEAD:
     'The position is beyond the last event: the ledger was replaced by an older copy, or the position is that of another ledger. Begin anew without it: read the state again and follow the events from there.',
   RUN_ENDED: 'The run has ended, so its further requests are refused.',
+  WITHDRAWN: 'Another request of the same race was over first.',
   NO_QUESTION: 'The task has no open question.',
   INVALID_ANSWER: 'The answer does not match the schema of the question.',
   INVALID_SIGNAL: 'The payload of the signal does not match the schema of the wait for it.',

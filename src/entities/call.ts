@@ -1,4 +1,4 @@
-// The journal: every request of a run and its outcome. People list calls only; questions, waits (for tasks, times and signals), spawned children
+// The journal: every request of a run and its outcome. People list calls only; questions, waits (for tasks, times and signals), races, spawned children
 // and values are entries of the same journal, because they are found again by the same identity.
 
 import { z } from 'zod'
@@ -12,7 +12,7 @@ import { onInterruptPolicies } from './task-fields.ts'
 export const callStatuses = ['pending', 'in_progress', 'completed', 'failed'] as const
 export type CallStatus = (typeof callStatuses)[number]
 
-export const callKinds = ['call', 'ask', 'wait', 'sleep', 'signal', 'spawn', 'value'] as const
+export const callKinds = ['call', 'ask', 'wait', 'sleep', 'signal', 'race', 'spawn', 'value'] as const
 export type CallKind = (typeof callKinds)[number]
 
 /** The names of the values that the engine draws for a run. Other entries of the kind `value` are what a schema made. */

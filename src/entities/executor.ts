@@ -193,6 +193,25 @@ export interface Run {
   sleep(ms: Duration, options?: { key?: string }): Promise<void>
 
   /**
+   * Settles as the first of these requests does, a rejection included; the others are withdrawn: an open question is closed, and a signal is
+   * left for the next wait. A later run gets the same winner. Takes what `ask`, `wait`, `waitForSignal` and `sleep` return, and what `then`
+   * makes of it:
+   *
+   * @example
+   * const answer = await run.race([
+   *   run.ask('Which colour?', z.string()),
+   *   run.sleep('1d').then(() => 'blue'),
+   * ])
+   *
+   * Make the requests in the list: they begin together then, and after one that is over at once no other begins. A request that lost rejects
+   * with `WITHDRAWN` if it is awaited.
+   * @throws ErrandError INVALID_INPUT for anything else, such as a call, which cannot be withdrawn.
+   */
+  race<const T extends readonly [PromiseLike<unknown>, ...PromiseLike<unknown>[]]>(
+    requests: T,
+  ): Promise<Awaited<T[number]>>
+
+  /**
    * Begins the next generation of the task when the function returns: `return run.continueAsNew(input)`. Its function begins anew with this
    * input and an empty journal, at attempt 1, in a slot that it gets like any ready task. What earlier generations recorded is never found
    * again, and stays readable (`engine.calls(task, { generation })`). The id, the key, the parent, the children and the signals that were

@@ -62,6 +62,8 @@ const contentOfCalls: Readonly<Record<CallKind, ContentOfCall>> = {
   wait: { params: none, result: each(inside({ result: json, error, statusReason: text })), details: none },
   sleep: { params: none, result: none, details: none },
   signal: { params: inside({ schema }), result: json, details: none },
+  // The identities and ids of its entries.
+  race: { params: none, result: none, details: none },
   // The drafts of its tasks, which are already redacted, and their ids.
   spawn: { params: none, result: none, details: none },
   // What a schema made of an input or an answer.
@@ -94,7 +96,9 @@ export const contentOfTables = {
     policy: inside({ systemPrompt: text }),
     progress: inside({ note: text }),
     ...noneOf('seq id key executor parentId status ready claimable held group lane depth childCount madeBelow'),
-    ...noneOf('owner fence leaseMs leaseUntil generation attempt run runOpen openBlockers stuckBy wakes crashes priority'),
+    ...noneOf(
+      'owner fence leaseMs leaseUntil generation attempt run runOpen openBlockers stuckBy wakes crashes priority',
+    ),
     ...noneOf('notBefore deadline role tags version createdAt updatedAt completedAt deletedAt createdBy'),
     ...noneOf('mayRunCommands'),
     // It contains the name, and is written again when that changes.

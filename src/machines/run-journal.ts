@@ -4,6 +4,7 @@ import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
 import { callKeyOf } from '../entities/conversation.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import { holdsBack, isAnotherWay, isExcusedBy } from './divergence.ts'
+import { replayOf } from './replay.ts'
 
 /** An entry that has not been asked for. */
 interface Unasked {
@@ -31,6 +32,8 @@ export class RunJournal {
   /** Calls whose function is running now, and all whose function ran in this run. */
   readonly #open = new Set<string>()
   readonly #made = new Set<string>()
+  /** The ids of entries that lost a race which stands. */
+  readonly #withdrawn: ReadonlySet<string>
   /** Called when fewer entries hold calls back. */
   onFewer: () => void = () => {}
 
@@ -64,8 +67,10 @@ export class RunJournal {
       if (scope !== undefined) getOrAdd(this.#inside, scope, () => []).push(key)
       this.#claimsOf(entry.kind, entry.name, entry.ident).record(entry)
       const holds = holdsBack(entry) && !byModels.has(entry.ident)
-      if (entry.kind !== 'value' && (holds || entry.attempt === attempt)) this.#unasked.set(key, { entry, holds })
+      if (entry.kind !== 'value' && entry.kind !== 'race' && (holds || entry.attempt === attempt))
+        this.#unasked.set(key, { entry, holds })
     }
+    this.#withdrawn = withdrawnOf(entries, attempt)
     for (const claims of this.#claims.values()) claims.sort()
     for (const earlier of remade) this.remade(earlier)
   }
@@ -104,6 +109,11 @@ export class RunJournal {
     this.#excused.delete(key)
     if (this.#unasked.delete(key)) this.onFewer()
     return this.#entries.get(key)
+  }
+
+  /** It lost a race, and the winner's outcome still counts: it is not requested anew. */
+  isWithdrawn({ id }: CallRecord): boolean {
+    return this.#withdrawn.has(id)
   }
 
   findMessage(role: string, ident: string, ordinal: number): string | undefined {
@@ -213,6 +223,19 @@ export class RunJournal {
   #claimsOf(kind: string, name: string, ident: string): Claims {
     return getOrAdd(this.#claims, `${kind}\n${name}\n${ident}`, () => new Claims())
   }
+}
+
+/** A race stands while the outcome of its winner is replayed: in a new attempt, a winner that failed is requested anew, and so are the others. */
+function withdrawnOf(entries: readonly CallRecord[], attempt: number): Set<string> {
+  const withdrawn = new Set<string>()
+  for (const { kind, status, result, details } of entries) {
+    if (kind !== 'race' || status !== 'completed') continue
+    const winner = entries.find(({ id }) => id === result)
+    const replay = replayOf(winner, attempt, 'fail')
+    if (replay !== 'result' && replay !== 'resume') continue
+    for (const id of (details as { entries: string[] }).entries) if (id !== result) withdrawn.add(id)
+  }
+  return withdrawn
 }
 
 function getOrAdd<V>(map: Map<string, V>, key: string, make: () => V): V {

@@ -21,7 +21,7 @@ export async function finish(place: Place): Promise<void> {
   const engine = await openEngine(place)
   const created = await createOne(engine, task)
   const result = await engine.result(created, { timeoutMs: 10_000 })
-  expect(result).toEqual([true, 'so', `two of ${created.id}`])
+  expect(result).toEqual([true, 'so', 'slept', `two of ${created.id}`])
   await engine.idle()
   await engine.close()
 }

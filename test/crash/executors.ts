@@ -49,6 +49,7 @@ export function crashExecutors({ effects, report = () => {}, go, executeFirst = 
     leaf: (task: ExecutorTask, run: Run) => act(task, run, 'leaf'),
     /** Uses every method of a run. */
     everyStep: async (task: ExecutorTask, run: Run) => {
+      if (task.input !== null) return [...(task.input as unknown[]), await act(task, run, 'two')]
       await act(task, run, 'one')
       await run.message('assistant', 'between')
       const child = await run.spawn({ executor: 'leaf' })
@@ -56,7 +57,8 @@ export function crashExecutors({ effects, report = () => {}, go, executeFirst = 
       const answer = await run.ask('Well?', null, { timeoutMs: 5, default: 'so' })
       await run.progress(0.5)
       await run.sleep(5)
-      return [leaf === `leaf of ${child.id}`, answer, await act(task, run, 'two')]
+      const raced = await run.race([run.ask('Really?'), run.waitForSignal('no'), run.sleep(5).then(() => 'slept')])
+      return run.continueAsNew([leaf === `leaf of ${child.id}`, answer, raced])
     },
     /** A call that lasts until the test sends a line. */
     held: (task: ExecutorTask, run: Run) =>

@@ -33,6 +33,7 @@ describe('a task', () => {
       blockedBy: ['task-b'],
       questions: [],
       progress: null,
+      generation: 1,
       attempt: 1,
       run: 0,
       notBefore: null,

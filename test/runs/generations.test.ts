@@ -26,7 +26,13 @@ it('the next generation begins the function anew, with the new input, at attempt
     [2, 3, 2, 'drawn in 2'],
     [3, 4, 1, 'drawn in 3'],
   ])
-  expect(await engine.get(task)).toMatchObject({ id: task.id, key: 'loop', generation: 3, attempt: 1, input: { turn: 3 } })
+  expect(await engine.get(task)).toMatchObject({
+    id: task.id,
+    key: 'loop',
+    generation: 3,
+    attempt: 1,
+    input: { turn: 3 },
+  })
   const continued = (await history(engine, task.id)).filter(({ type }) => type === 'task.waiting')
   expect(continued.map(({ data }) => [data['reason'], data['generation']])).toEqual([
     ['continued', 2],
@@ -50,7 +56,9 @@ it('calls and runs of earlier generations stay readable, of one generation or of
   expect((page as { calls: Array<{ name: string; generation: number }> }).calls).toMatchObject([
     { name: 'turn 2', generation: 2 },
   ])
-  expect((await refusalOf(() => engine.calls(task, { generation: 0 }), 'INVALID_INPUT')).message).toContain('generation')
+  expect((await refusalOf(() => engine.calls(task, { generation: 0 }), 'INVALID_INPUT')).message).toContain(
+    'generation',
+  )
 })
 
 it('the children and the signals that were not taken stay, and open questions and waits are closed', async () => {
@@ -62,7 +70,10 @@ it('the children and the signals that were not taken stay, and open questions an
     return run.continueAsNew({ turn: 2, child: spawned.id })
   }
   const ledger = ledgerFile()
-  const engine = await openEngine({ ledger, executors: { work, other: (_task: unknown, run: Run) => run.waitForSignal('end') } })
+  const engine = await openEngine({
+    ledger,
+    executors: { work, other: (_task: unknown, run: Run) => run.waitForSignal('end') },
+  })
   const task = await engine.create({ executor: 'work', input: { turn: 1 } })
   await reached(engine, task, 'input_required')
   await engine.signal(task, 'paid', 12)

@@ -58,7 +58,11 @@ function callTable({ integer, numbered, index }: Spelling): Compilable[] {
       .addColumn('run', integer, required)
       .addColumn('generation', integer, required)
       .addColumn('attempt', integer, required)
-      .addColumn('kind', 'text', checked(`kind in ('call', 'ask', 'wait', 'sleep', 'signal', 'spawn', 'value')`))
+      .addColumn(
+        'kind',
+        'text',
+        checked(`kind in ('call', 'ask', 'wait', 'sleep', 'signal', 'race', 'spawn', 'value')`),
+      )
       .addColumn('name', 'text', required)
       .addColumn('ident', 'text', required)
       .addColumn('ordinal', integer, required)

@@ -53,8 +53,7 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   return {
     get: (taskId, number) => runs.one(selectOne, { taskId, number }),
     list: (task) => runs.list(selectOfTask, { task }),
-    page: (task, after, limit, generation) =>
-      runs.list(selectPage, { task, after, limit, ...generations(generation) }),
+    page: (task, after, limit, generation) => runs.list(selectPage, { task, after, limit, ...generations(generation) }),
     openOf: (instance) => runs.list(selectOpenOf, { instance }),
     queuedOf: (instance, limit) => tasks.list(selectQueuedOf, { instance, limit }),
     *countOpen() {

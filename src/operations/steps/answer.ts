@@ -11,6 +11,7 @@ import { decideQuestion } from '../../machines/question-machine.ts'
 import { requireTransition } from '../../machines/task-edges.ts'
 import { amend } from './amend.ts'
 import type { GivenAnswer } from './answer-schema.ts'
+import { endRace } from './race.ts'
 import { requireAnswerer } from './right-to-answer.ts'
 import type { StepContext } from './step-context.ts'
 import { goOnByHand, loadFree } from './task-lifecycle.ts'
@@ -36,7 +37,7 @@ export function answer(request: AnswerRequest): Step<void> {
     if (question !== null) requireAnswerer(task, question, caller)
     const result = valueFor(task, question, request.value)
     const answeredBy = recordedCaller(caller)
-    const isLast = questions.length <= 1
+    const closed = new Set<string>()
     const [answered] = (question && decideQuestion(question.status, { type: 'answer' })) ?? []
     if (question !== null && answered !== undefined) {
       const details = { ...(question.details as object | null), answeredBy }
@@ -48,7 +49,9 @@ export function answer(request: AnswerRequest): Step<void> {
         dueAt: null,
         updatedAt: at,
       })
+      for (const id of [question.id, ...(yield* endRace(tx, task, question.id, request))]) closed.add(id)
     }
+    const isLast = questions.every(({ id }) => closed.has(id))
     const data = { ...(question === null ? {} : { questionId: question.id }), answer: result, answeredBy }
     if (isLast && task.executor === null) {
       const cause = { type: 'task.answered' as const, data: () => data }
@@ -77,7 +80,7 @@ function chooseQuestion(
     const texts = questions.map(({ id, params }) => `${id} ("${(params as QuestionParams).question}")`)
     throw refusal(`${ids.length} open questions. Name one with { question: id }: ${texts.join(', ')}`)
   }
-  if (task.executor !== null) throw refusal('already been answered and continues as soon as a slot is free')
+  if (task.executor !== null) throw refusal('no open question any more: it continues as soon as a slot is free')
   return null
 }
 

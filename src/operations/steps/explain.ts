@@ -247,23 +247,14 @@ function* explainBlockers(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
 function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   const open = yield* tx.call.open(task.id)
   const awaited = yield* awaitedBy(tx, task)
-  const sleep = open.find((entry) => entry.kind === 'sleep')
-  if (awaited.length === 0 && sleep) {
-    return {
-      ...base,
-      reason: 'timer',
-      at: sleep.dueAt,
-      message: `It sleeps until ${isoTime(sleep.dueAt as number)}.`,
-    }
-  }
-  const signals = open.filter((entry) => entry.kind === 'signal')
-  if (awaited.length === 0 && signals.length > 0) return explainSignals(signals, base)
+  const waits = open.filter((entry) => entry.kind === 'sleep' || entry.kind === 'signal')
+  if (awaited.length === 0 && waits.length > 0) return explainOutside(waits, base)
   const children = (yield* tx.task.children(task.id)).filter((child) => child.status !== 'completed')
   return {
     ...base,
     reason: 'children',
     tasks: awaited.length > 0 ? awaited : children.map((child) => child.id),
-    at: sleep?.dueAt ?? null,
+    at: firstDue(waits),
     message:
       awaited.length > 0
         ? `It waits for ${listOf((yield* loadTasks(tx, awaited)).map(nameOf))}.`
@@ -271,12 +262,21 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   }
 }
 
-function explainSignals(waits: readonly CallRecord[], base: Base): Why {
-  const names = [...new Set(waits.map(({ name }) => name))]
-  const [at = null] = waits.flatMap(({ dueAt }) => dueAt ?? []).sort((one, other) => one - other)
+/** It sleeps, or waits for signals. */
+function explainOutside(waits: readonly CallRecord[], base: Base): Why {
+  const at = firstDue(waits)
+  const names = [...new Set(waits.filter(({ kind }) => kind === 'signal').map(({ name }) => `"${name}"`))]
+  if (names.length === 0) {
+    return { ...base, reason: 'timer', at, message: `It sleeps until ${isoTime(at as number)}.` }
+  }
   const until = at === null ? '' : `, until ${isoTime(at)}`
-  const message = `It waits for the signal ${listOf(names.map((name) => `"${name}"`))}${until}. \`signal\` sends it.`
+  const message = `It waits for the signal ${listOf(names)}${until}. \`signal\` sends it.`
   return { ...base, reason: 'signal', at, message }
+}
+
+function firstDue(waits: readonly CallRecord[]): number | null {
+  const [at = null] = waits.flatMap(({ dueAt }) => dueAt ?? []).sort((one, other) => one - other)
+  return at
 }
 
 /** The tasks that the open waits of a task are for. */

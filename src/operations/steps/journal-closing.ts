@@ -120,6 +120,11 @@ export function isIdle(entry: CallRecord): boolean {
   return entry.kind !== 'call' || entry.status === 'pending'
 }
 
+/** A wait for tasks is over, and no run has taken the outcomes yet. */
+export function isOver({ details }: Pick<CallRecord, 'details'>): boolean {
+  return (details as { over?: boolean } | null)?.over === true
+}
+
 /** Why a wait ends with its task. */
 export function endedWith(task: TaskRecord): StoredError {
   const reason = task.statusReason === null ? '' : `: ${task.statusReason}`

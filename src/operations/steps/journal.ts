@@ -80,6 +80,16 @@ function* decideBeginning(
   if (entry.kind === 'call') yield* publishStart(tx, task, entry, ctx)
 }
 
+/** Records a question or a sleep, which is open until it is answered or due. */
+export function beginOpenEntry(entry: NewCall, ctx: StepContext): Step<{ open: true }> {
+  return step(`begin ${entry.kind}`, decideOpening, { entry, ctx })
+}
+
+function* decideOpening(tx: Tx, { entry, ctx }: { entry: NewCall; ctx: StepContext }): Op<{ open: true }> {
+  yield* decideBeginning(tx, { entry, ctx, announced: false, left: [] })
+  return { open: true }
+}
+
 /** Reports a new entry that was made although completed entries of the journal had not been requested again. */
 export function* publishDivergence(
   tx: Tx,

@@ -8,6 +8,7 @@ import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../
 import { acceptedEvents } from '../../machines/task-edges.ts'
 import { GivenAnswer } from './answer-schema.ts'
 import { loadLive } from './journal.ts'
+import { endRace, type WaitBegun } from './race.ts'
 import { eventOf, loadToChange, type StepContext } from './step-context.ts'
 import { wake } from './wait.ts'
 
@@ -42,6 +43,7 @@ export function signal(request: SignalRequest): Step<boolean> {
 
 function* endWait(tx: Tx, task: TaskRecord, wait: CallRecord, payload: unknown, ctx: StepContext): Op<void> {
   yield* tx.call.save({ ...wait, status: 'completed', result: payload, dueAt: null, updatedAt: ctx.at })
+  yield* endRace(tx, task, wait.id, ctx)
   yield* wake(tx, task, wait.id, ctx)
 }
 
@@ -69,14 +71,11 @@ function* requireRoom(tx: Reads, { id: taskId }: TaskRecord): Op<void> {
   )
 }
 
-/** The outcome of a wait for a signal; `open` until one is sent. */
-export type SignalState = { open: true } | { open: false; outcomes: unknown }
-
 /**
  * Records a wait for a signal; one that was kept is taken at once. If its payload does not match the schema, the wait has failed, and the
  * signal is taken all the same: the next wait gets the next one. Run it with `matchingOutside`.
  */
-export function beginSignalWait(entry: NewCall, ctx: StepContext): Step<SignalState | { failed: StoredError }> {
+export function beginSignalWait(entry: NewCall, ctx: StepContext): Step<WaitBegun> {
   const { taskId, name } = entry
   let given: { seq: number; payload: GivenAnswer } | undefined
   return step('begin signal wait', function* (tx) {
@@ -97,6 +96,6 @@ export function beginSignalWait(entry: NewCall, ctx: StepContext): Step<SignalSt
     const { code, message, details } = problem
     const failed: StoredError = { code, message, details }
     yield* tx.call.insert({ ...ended, status: 'failed', error: failed })
-    return { failed }
+    return { open: false, failed }
   })
 }

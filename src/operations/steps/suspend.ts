@@ -7,6 +7,7 @@ import { type Op, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { decideQuestion } from '../../machines/question-machine.ts'
 import { amend } from './amend.ts'
 import type { RunRef } from './journal.ts'
+import { isOver } from './journal-closing.ts'
 import { moveRun } from './park.ts'
 import { eventOf, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
@@ -40,8 +41,6 @@ export function park(request: SuspendRequest): Step<boolean> {
     return true
   })
 }
-
-const isOver = ({ details }: CallRecord): boolean => (details as { over?: boolean } | null)?.over === true
 
 const namesOf = (waits: readonly CallRecord[]) => waits.map(({ id, kind }) => ({ callId: id, kind }))
 

@@ -10,6 +10,7 @@ import type { RetryPolicy } from '../../entities/task-fields.ts'
 import { all, type Op, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { decideQuestion } from '../../machines/question-machine.ts'
 import { isOver, writeLapse } from './claim.ts'
+import { endRace } from './race.ts'
 import { failAttempt } from './settle-run.ts'
 import { eventOf, type StepContext } from './step-context.ts'
 import { failAnywhere } from './transition.ts'
@@ -65,6 +66,7 @@ function* fireEntry(tx: Tx, { id, taskId }: CallRecord, ctx: StepContext): Op<vo
   const outcome = outcomeAtDue(call)
   yield* tx.call.save({ ...call, ...outcome, dueAt: null, updatedAt: ctx.at })
   if (call.kind === 'wait') yield* tx.dependency.satisfyWaits(call.id, ctx.at)
+  yield* endRace(tx, task, call.id, ctx)
   const last = call.kind !== 'ask' || !(yield* tx.call.open(task.id)).some((entry) => entry.kind === 'ask')
   const woken = last ? yield* wake(tx, task, call.id, ctx) : task
   yield* tx.event.append(eventOf(ctx, 'timer.fired', woken, { callId: call.id, kind: call.kind }))

@@ -11,6 +11,7 @@ import { cycleError } from '../../machines/task-graph.ts'
 import { amend } from './amend.ts'
 import { loadLive, type RunRef } from './journal.ts'
 import { queueParked } from './park.ts'
+import { endRace } from './race.ts'
 import { eventOf, loadToChange, type StepContext } from './step-context.ts'
 
 /** The outcome of a wait; `open` while it is not over. */
@@ -106,6 +107,7 @@ function* awaitedOf(tx: Reads, params: WaitParams): Op<Array<TaskRecord | undefi
 /** A wait of a task is over by the end of an awaited task: its run takes the outcomes. */
 export function* endWaitOf(tx: Tx, waiter: TaskRecord, call: CallRecord, ctx: StepContext): Op<void> {
   yield* tx.call.save({ ...call, details: { over: true }, updatedAt: ctx.at })
+  yield* endRace(tx, waiter, call.id, ctx)
   yield* wake(tx, waiter, call.id, ctx)
 }
 

@@ -2,11 +2,11 @@
 import { z } from 'zod'
 import type { GivenBy } from '../../bus/json-schema.ts'
 import { once } from '../../core/once.ts'
+import { generationSchema } from '../../entities/options.ts'
 import type { Op, Page, Reads } from '../../ledger/ledger.ts'
 import { defineOperation, type OperationRoute } from '../define-operation.ts'
 import { requireOwn } from '../own-tasks.ts'
 import { loadTask } from '../steps/step-context.ts'
-import { generationSchema } from '../../entities/options.ts'
 import { positionSchema } from '../views/event-view.ts'
 import { defaultLimit, taskIdSchema } from './task-input.ts'
 

@@ -28,6 +28,7 @@ const codeOf: Readonly<Record<ErrorCode, 1 | 2>> = {
   CYCLE: exitCodes.badInput,
   HAS_CHILDREN: exitCodes.badInput,
   HAS_EXECUTOR: exitCodes.badInput,
+  WITHDRAWN: exitCodes.badInput,
   NO_QUESTION: exitCodes.badInput,
   INVALID_ANSWER: exitCodes.badInput,
   INVALID_SIGNAL: exitCodes.badInput,

@@ -158,6 +158,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> =
   LIMIT_EXCEEDED: 409,
   CURSOR_AHEAD: 409,
   RUN_ENDED: 409,
+  WITHDRAWN: 409,
   NO_QUESTION: 409,
   TASK_FAILED: 409,
   TASK_CANCELED: 409,

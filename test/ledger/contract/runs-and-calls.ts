@@ -1,5 +1,5 @@
 // Runs and the journal: open ones, their owners, and their order.
-import { callRow, runRow, someTime, taskRow } from '../factories.ts'
+import { callRow, messageRow, runRow, someTime, taskRow } from '../factories.ts'
 import { idsIn, type Theme, write } from './contract-world.ts'
 
 export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
@@ -66,6 +66,38 @@ export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
         expect(await ledger.read((tx) => tx.call.get('missing'))).toBe(undefined)
       },
     )
+
+    proves('what a run may find again is what its own generation recorded', async (ledger) => {
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'a', generation: 3 }))
+        for (const generation of [1, 2, 3]) {
+          yield* tx.run.insert(
+            runRow({
+              taskId: 'a',
+              number: generation,
+              generation,
+              status: 'closed',
+              outcome: 'waiting',
+              endedAt: 1,
+              closedAt: 1,
+            }),
+          )
+          yield* tx.call.insert(callRow({ id: `call-${generation}`, taskId: 'a', generation }))
+          yield* tx.message.append(
+            messageRow({ id: `msg-${generation}`, taskId: 'a', run: generation, generation, ident: 'p:hello' }),
+          )
+        }
+        yield* tx.message.append(messageRow({ id: 'sent', taskId: 'a' }))
+      })
+      for (const generation of [1, 2, 3]) {
+        expect(await idsIn(ledger, (tx) => tx.call.ofGeneration('a', generation))).toEqual([`call-${generation}`])
+        expect(await idsIn(ledger, (tx) => tx.message.ofGeneration('a', generation))).toEqual([`msg-${generation}`])
+        const { rows } = await ledger.read((tx) => tx.call.page('a', 0, 9, generation))
+        expect(rows.map(({ id }) => id)).toEqual([`call-${generation}`])
+        const runs = await ledger.read((tx) => tx.run.page('a', 0, 9, generation))
+        expect(runs.map(({ number }) => number)).toEqual([generation])
+      }
+    })
 
     proves('a task is found by its live run, and by no other', async (ledger) => {
       const team = { taskId: 'objectives', agentId: 'worker' }
