@@ -85,12 +85,11 @@ export type {
 export { type MachineName, machines } from './engine/machine-charts.ts'
 export type { BoardRef, BoardStatus, BoardTask } from './entities/board.ts'
 export type { Call, CallStatus } from './entities/call.ts'
+export type { CallContext, CallOptions } from './entities/call-options.ts'
 export { type CreationBounds, type CreationSize, maxTasksPerRequest, modelBounds } from './entities/creation-bounds.ts'
 export type { EventType, Requester, TaskEvent } from './entities/event.ts'
 export {
   type AnyExecutor,
-  type CallContext,
-  type CallOptions,
   defineExecutor,
   type Executor,
   type ExecutorDefinition,

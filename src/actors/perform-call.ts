@@ -3,7 +3,7 @@
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import { readableError, retryAfterOf, toStoredError } from '../core/stored-error.ts'
-import type { CallContext, CallOptions, Parsed } from '../entities/executor.ts'
+import type { CallContext, CallOptions, Parsed } from '../entities/call-options.ts'
 import { resolveRetry, retryDelay } from '../machines/family.ts'
 
 export type CallFunction = (params: unknown, context: CallContext) => unknown

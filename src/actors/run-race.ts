@@ -1,5 +1,6 @@
 // The requests of a run that wait, as `run.race` sees them. They begin one turn after they are made, so that a race that is called in the
 // same turn can begin all of them in one step.
+/* oxlint-disable unicorn/no-thenable -- `Waiting` is a promise. */
 import { ErrandError } from '../core/errors.ts'
 import { typeName } from '../core/type-name.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'
@@ -64,7 +65,6 @@ export class Waiting<T> extends Promise<T> {
   }
 
   // biome-ignore lint/suspicious/noThenProperty: it is a promise, and `then` keeps what the promise belongs to.
-  // oxlint-disable-next-line unicorn/no-thenable -- The same.
   override then<A = T, B = never>(
     done?: ((value: T) => A | PromiseLike<A>) | null,
     failed?: ((reason: unknown) => B | PromiseLike<B>) | null,

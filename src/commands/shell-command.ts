@@ -3,7 +3,8 @@
 
 import { type Clock, systemClock } from '../core/clock.ts'
 import { Failure } from '../core/errors.ts'
-import type { CallContext, ExecutorTask, Run } from '../entities/executor.ts'
+import type { CallContext } from '../entities/call-options.ts'
+import type { ExecutorTask, Run } from '../entities/executor.ts'
 import { type Exit, gateCommand } from './command.ts'
 import { commandEnvironment } from './command-environment.ts'
 import { abbreviated, type CommandOutput, createCommandOutput, endOfText, maxTailBytes } from './command-output.ts'

@@ -6,6 +6,7 @@ import { durationSchema } from '../core/duration-schema.ts'
 import { once } from '../core/once.ts'
 import { parse, requireJsonInput, requireSync } from '../core/parse.ts'
 import { zodSchema } from '../core/zod-schema.ts'
+import type { CallContext, CallOptions } from './call-options.ts'
 import type { MessageRole } from './message.ts'
 import type { CreatedTasks, Executors, GivenTasks, TypedExecutor } from './new-task.ts'
 import type { Task } from './task.ts'
@@ -27,40 +28,6 @@ declare const resultType: unique symbol
 
 /** The task that an executor receives: `input` is parsed by the executor's schema. */
 export type ExecutorTask<Input = unknown> = Omit<Task, 'input'> & { input: Input }
-
-/** Options of `run.call`. */
-export interface CallOptions {
-  /** Identifies the call in place of its params, for params that change between runs. */
-  key?: string
-  /** What the next run does when a crash interrupts this call. Default: the task's, the executor's, the engine's. */
-  onInterrupt?: OnInterrupt
-  /** Attempts of this call inside one run. Default: one. */
-  retry?: RetryOptions
-  /** Milliseconds after which the call fails with `TIMEOUT`. Default: none. */
-  timeoutMs?: Duration
-  /**
-   * `allow`: a call that is not in the journal is made although completed calls have not been replayed, and the event `task.diverged`
-   * records it. Default: it is held back until they have been replayed, and fails with `CALL_DIVERGED` if they never are.
-   */
-  divergence?: 'allow'
-}
-
-/** Options that were parsed: their durations are milliseconds. */
-export type Parsed<T> = {
-  [K in keyof T]: K extends 'timeoutMs' ? Exclude<T[K], string> : K extends 'retry' ? Partial<RetryPolicy> : T[K]
-}
-
-/** The second argument of the function of a call. */
-export interface CallContext {
-  /** The id of this execution: pass it to external services as the idempotency key. */
-  callId: string
-  /** The same for every repetition of this call, after a crash or in another attempt: use it to create something only once. */
-  identity: string
-  /** Aborts when the run ends or the call times out. */
-  signal: AbortSignal
-  /** Stores details of the call in progress; resolves when they are durable. */
-  note(details: unknown): Promise<void>
-}
 
 /** Options of `run.invoke`. Defaults: the ability's. */
 export type InvokeOptions = CallOptions

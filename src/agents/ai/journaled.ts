@@ -4,7 +4,8 @@
 import { ErrandError, Failure } from '../../core/errors.ts'
 import { fromImage, toImage } from '../../core/json-image.ts'
 import { readableError, storedWith, toStoredError } from '../../core/stored-error.ts'
-import type { CallContext, CallOptions, Run } from '../../entities/executor.ts'
+import type { CallContext, CallOptions } from '../../entities/call-options.ts'
+import type { Run } from '../../entities/executor.ts'
 
 /** The outcome of an execution. `also` is stored with the error for a repeated run. */
 export type Outcome<T> = { ok: true; value: T } | FailedOutcome

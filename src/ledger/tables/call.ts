@@ -89,7 +89,6 @@ const literals = (statuses: readonly string[]) => sql.join(statuses.map((status)
 const open = sql<boolean>`status in (${literals(openCallStatuses)})`
 
 export function createCallTable(compiler: StatementCompiler): Tx['call'] {
-  const { prepareText } = compiler
   const { selectRow, select, inserts, saves } = statementsOf(compiler, calls)
   const selectById = selectRow('id')
   const selectOfTask = select((call, hole) => call.where('task_id', '=', hole('task', ofTask)).orderBy('seq', 'asc'))
@@ -100,21 +99,6 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       .where('generation', '=', hole('generation'))
       .where(sql<boolean>`generation > 1`)
       .orderBy('seq', 'asc'),
-  )
-  const sizesOfPage = prepareText(
-    (hole) => sql`select octet_length(params) + octet_length(result) + octet_length(details) as bytes from call
-      where task_id = ${hole('task', ofTask)} and kind = 'call' and seq > ${hole('after')}
-        and generation between ${hole('from')} and ${hole('to')} order by seq limit ${hole('limit')}`,
-  )
-  const selectPage = select((call, hole) =>
-    call
-      .where('task_id', '=', hole('task', ofTask))
-      .where(sql<boolean>`kind = 'call'`)
-      .where('seq', '>', hole('after'))
-      .where('generation', '>=', hole('from'))
-      .where('generation', '<=', hole('to'))
-      .orderBy('seq', 'asc')
-      .limit(hole('limit')),
   )
   const selectSince = select((call, hole) =>
     call.where('task_id', '=', hole('task', ofTask)).where('seq', '>=', hole('seq')).orderBy('seq', 'asc'),
@@ -145,10 +129,7 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       if (generation > 1) return yield* calls.list(selectOfGeneration, { task, generation })
       return (yield* calls.list(selectOfTask, { task })).filter((call) => call.generation === generation)
     },
-    page(task, after, limit, generation) {
-      const values = { task, after, ...generations(generation) }
-      return pageOf(sizesOfPage, { ...values, limit }, (fit) => calls.list(selectPage, { ...values, limit: fit }))
-    },
+    page: pages(compiler),
     *since(task, seq, kinds) {
       const found = yield* rows<CallRecord>(selectSince, { task, seq })
       return found.filter(({ kind }) => kinds.includes(kind)).map(calls.read)
@@ -160,6 +141,31 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
     *end(call) {
       return (yield* change(updateEnded[call.status], call)) > 0
     },
+  }
+}
+
+/** Calls of a page, of one generation or of all. */
+function pages(compiler: StatementCompiler): Tx['call']['page'] {
+  const { prepareText } = compiler
+  const { select } = statementsOf(compiler, calls)
+  const sizesOfPage = prepareText(
+    (hole) => sql`select octet_length(params) + octet_length(result) + octet_length(details) as bytes from call
+      where task_id = ${hole('task', ofTask)} and kind = 'call' and seq > ${hole('after')}
+        and generation between ${hole('from')} and ${hole('to')} order by seq limit ${hole('limit')}`,
+  )
+  const selectPage = select((call, hole) =>
+    call
+      .where('task_id', '=', hole('task', ofTask))
+      .where(sql<boolean>`kind = 'call'`)
+      .where('seq', '>', hole('after'))
+      .where('generation', '>=', hole('from'))
+      .where('generation', '<=', hole('to'))
+      .orderBy('seq', 'asc')
+      .limit(hole('limit')),
+  )
+  return (task, after, limit, generation) => {
+    const values = { task, after, ...generations(generation) }
+    return pageOf(sizesOfPage, { ...values, limit }, (fit) => calls.list(selectPage, { ...values, limit: fit }))
   }
 }
 
