@@ -1,0 +1,64 @@
+// Parked runs that go on: in the order of admission, past those that have no room, and after the end of their engine.
+import { describe, expect, it } from 'vitest'
+import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
+import { createWorld, gate, type World } from './world.ts'
+
+interface Creates {
+  create(task: object): Promise<{ id: string }>
+}
+
+/** A world with these executors; `other` is among them, and completes at once. */
+async function worldOf(executors: Record<string, (task: ExecutorTask, run: Run) => unknown>, options: object = {}) {
+  const given = { executors: { other: () => 'other', ...executors }, ...options }
+  const world = await createWorld(() => {}, given as never)
+  return { ...world, creates: world.engine as unknown as Creates, given }
+}
+
+async function completeChildOf({ engine }: World, task: { id: string }): Promise<void> {
+  const [child = { id: '' }] = await engine.children(task.id)
+  await engine.claim(child.id, { owner: 'ann' })
+  await engine.complete(child.id, null, { owner: 'ann' })
+}
+
+const waitForChild = async (_task: unknown, run: Run) =>
+  run.wait(await run.spawn({ name: 'by hand' }), { inMemory: true })
+
+describe('a parked run whose wait is over', () => {
+  it('keeps no other from going on while its executor has no room', async () => {
+    const busy = gate()
+    const limited = (task: ExecutorTask, run: Run) => (task.name === 'busy' ? busy.promise : waitForChild(task, run))
+    const limits = { maxConcurrent: 2, limits: { limited: 1 } }
+    const world = await worldOf({ limited, free: waitForChild }, limits)
+    const first = await world.creates.create({ executor: 'limited' })
+    await world.eventOf(first.id, 'run.parked')
+    const second = await world.creates.create({ executor: 'free' })
+    await world.eventOf(second.id, 'run.parked')
+    const third = await world.creates.create({ executor: 'limited', name: 'busy' })
+    await world.eventOf(third.id, 'task.started')
+    await completeChildOf(world, first)
+    await completeChildOf(world, second)
+    await world.engine.result(second.id)
+    expect(await world.engine.get(first)).toMatchObject({ status: 'working' })
+    busy.resolve()
+    await world.engine.result(first.id)
+  })
+
+  it('keeps no other from going on while its lane is full', async () => {
+    const busy = gate()
+    const inLane = (task: ExecutorTask, run: Run) => (task.name === 'busy' ? busy.promise : waitForChild(task, run))
+    const world = await worldOf({ work: inLane }, { maxConcurrent: 2 })
+    const lane = await world.creates.create({ name: 'one at a time', concurrency: 1 })
+    const first = await world.creates.create({ executor: 'work', parentId: lane.id })
+    await world.eventOf(first.id, 'run.parked')
+    const second = await world.creates.create({ executor: 'work' })
+    await world.eventOf(second.id, 'run.parked')
+    const third = await world.creates.create({ executor: 'work', name: 'busy', parentId: lane.id })
+    await world.eventOf(third.id, 'task.started')
+    await completeChildOf(world, first)
+    await completeChildOf(world, second)
+    await world.engine.result(second.id)
+    expect(await world.engine.get(first)).toMatchObject({ status: 'working' })
+    busy.resolve()
+    await world.engine.result(first.id)
+  })
+})
