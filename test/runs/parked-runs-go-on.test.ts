@@ -1,6 +1,8 @@
 // Parked runs that go on: in the order of admission, past those that have no room, and after the end of their engine.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import { turns } from '../engine/world.ts'
 import { createWorld, gate, type World } from './world.ts'
 
 interface Creates {
@@ -60,5 +62,34 @@ describe('a parked run whose wait is over', () => {
     expect(await world.engine.get(first)).toMatchObject({ status: 'working' })
     busy.resolve()
     await world.engine.result(first.id)
+  })
+
+  it.each(['dies', 'closes'])('goes on in the next run when its engine %s before it has a slot', async (end) => {
+    const clock = new SimulatedClock()
+    const work = async (_task: unknown, run: Run) => {
+      const [one, two] = [await run.spawn({ name: 'one' }), await run.spawn({ name: 'two' })]
+      const timedOut = run.wait(two, { inMemory: true, timeoutMs: 1_000 }).catch(({ code }: { code: string }) => code)
+      return Promise.race([run.wait(one, { inMemory: true }), timedOut])
+    }
+    const busy = gate()
+    const world = await worldOf({ work, busy: () => busy.promise }, { clock, maxConcurrent: 1 })
+    const task = await world.creates.create({ executor: 'work' })
+    await world.eventOf(task.id, 'run.parked')
+    const inTheWay = await world.creates.create({ executor: 'busy' })
+    await world.eventOf(inTheWay.id, 'task.started')
+    clock.increment(1_000)
+    await world.eventOf(task.id, 'timer.fired')
+    const next = await world.another({ ...world.given, work: false } as never)
+    if (end === 'dies') world.die()
+    const closed = end === 'closes' ? world.engine.close() : undefined
+    // An engine that closes ends the run that does not return by itself after the time for its shutdown.
+    while (end === 'closes' && (await next.engine.get(task))?.status === 'working') {
+      clock.increment(100)
+      await turns(1)
+    }
+    busy.resolve()
+    await closed
+    await next.engine.work()
+    expect(await next.engine.result(task.id)).toBe('TIMEOUT')
   })
 })
