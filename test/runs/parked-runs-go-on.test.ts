@@ -93,3 +93,43 @@ describe('a parked run whose wait is over', () => {
     expect(await next.engine.result(task.id)).toBe('TIMEOUT')
   })
 })
+
+describe('an executor that awaits engine.result of a task below its own', () => {
+  it('lends its slot to it, with a signal too', async () => {
+    const work = async (_task: unknown, run: Run) => {
+      const child = await run.spawn({ executor: 'other' })
+      return world.engine.result(child, { signal: run.signal })
+    }
+    const world = await worldOf({ work }, { maxConcurrent: 1 })
+    const task = await world.creates.create({ executor: 'work' })
+    expect(await world.engine.result(task.id)).toBe('other')
+  })
+
+  it('goes on with the reason of its own signal when that aborts', async () => {
+    const own = new AbortController()
+    const work = async (_task: unknown, run: Run) => {
+      const child = await run.spawn({ name: 'by hand' })
+      return world.engine.result(child, { signal: own.signal }).catch((reason: unknown) => reason)
+    }
+    const world = await worldOf({ work }, { maxConcurrent: 1 })
+    const task = await world.creates.create({ executor: 'work' })
+    await world.eventOf(task.id, 'run.parked')
+    own.abort('enough')
+    expect(await world.engine.result(task.id)).toBe('enough')
+  })
+
+  it('lends its slot also when a call of another run has created its task', async () => {
+    const done = gate()
+    const inner = async (_task: unknown, run: Run) => world.engine.result(await run.spawn({ executor: 'other' }))
+    const outer = async (_task: unknown, run: Run) => {
+      await run.call('create', async () => (await world.creates.create({ executor: 'inner' })).id)
+      await done.promise
+    }
+    const world = await worldOf({ inner, outer }, { maxConcurrent: 2 })
+    const task = await world.creates.create({ executor: 'outer' })
+    const { data } = await world.eventOf(task.id, 'call.completed')
+    expect(await world.engine.result(data['result'] as string)).toBe('other')
+    done.resolve()
+    await world.engine.result(task.id)
+  })
+})
