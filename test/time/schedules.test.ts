@@ -132,16 +132,19 @@ describe('a schedule', () => {
   it.each([
     ['a time of cron', { cron: '0 * * * *' }],
     ['an interval', { every: '1h' }],
-  ])('has its next time from now on when it is resumed after the clock was set back: %s', async (_what, times) => {
-    const { clock, engine } = await scheduleWorld()
-    await engine.schedules.put({ name: 'hourly', ...times, task })
-    clock.jumpTo(start + 100_000 * hour)
-    await clock.advance('5s')
-    clock.jumpTo(start + 2.5 * hour)
-    await engine.schedules.pause({ name: 'hourly' })
-    const { schedule } = await engine.schedules.resume({ name: 'hourly' })
-    expect(schedule.next[0]).toBe(start + 3 * hour)
-  })
+  ] as const)(
+    'has its next time from now on when it is resumed after the clock was set back: %s',
+    async (_what, times) => {
+      const { clock, engine } = await scheduleWorld()
+      await engine.schedules.put({ name: 'hourly', ...times, task })
+      clock.jumpTo(start + 100_000 * hour)
+      await clock.advance('5s')
+      clock.jumpTo(start + 2.5 * hour)
+      await engine.schedules.pause({ name: 'hourly' })
+      const { schedule } = await engine.schedules.resume({ name: 'hourly' })
+      expect(schedule.next[0]).toBe(start + 3 * hour)
+    },
+  )
 
   it('makes the tasks of past times once', async () => {
     const { clock, engine } = await scheduleWorld()
