@@ -19,8 +19,6 @@ import { failAnywhere, transition } from './transition.ts'
 export interface Admitted {
   /** WORKING, each with its new run. */
   started: TaskRecord[]
-  /** WORKING, each with a run that was parked and has a slot again. */
-  continued: TaskRecord[]
   /**
    * When the next timer of this engine is due; undefined without one. The admission has seen all that its commit writes, and nothing more
    * can start. Null: it has not.
@@ -40,7 +38,6 @@ function* decideAdmission(tx: Tx, request: AdmitRequest): Op<Admitted> {
   const chosen = choose(mayStart, room, request)
   if (chosen.length > 0 && request.instance !== undefined) yield* tx.instance.renew(request.instance)
   const started: TaskRecord[] = []
-  const continued: TaskRecord[] = []
   const damaged: TaskRecord[] = []
   let { nextDue } = room
   for (const task of chosen) {
@@ -50,13 +47,13 @@ function* decideAdmission(tx: Tx, request: AdmitRequest): Op<Admitted> {
     }
     const dueAt = dueOfRun(task, request)
     if (dueAt !== null) nextDue = Math.min(nextDue ?? dueAt, dueAt)
-    if (task.runOpen) continued.push(yield* continueRun(tx, task, dueAt, request))
+    if (task.runOpen) yield* continueRun(tx, task, dueAt, request)
     else started.push(yield* startRun(tx, task, dueAt, request))
   }
   // Last, because the end of a damaged task may cancel others.
   for (const { id } of damaged) yield* failDamaged(tx, id, request)
   const mayMoreStart = damaged.length > 0 || mayStart.length < heads.length
-  return { started, continued, nextDue: mayMoreStart ? null : nextDue }
+  return { started, nextDue: mayMoreStart ? null : nextDue }
 }
 
 /** The definition of a damaged task is not known, so no part of it is run. It fails and frees its slot for others. */
