@@ -59,7 +59,8 @@ function* decideAdmission(tx: Tx, request: AdmitRequest): Op<Admitted> {
 /** The definition of a damaged task is not known, so no part of it is run. It fails and frees its slot for others. */
 function* failDamaged(tx: Tx, id: string, request: AdmitRequest): Op<void> {
   const task = yield* tx.task.get(id)
-  if (task?.ready !== true) return
+  // Unless the end of another one has ended it.
+  if (task === undefined || !(task.ready || task.status === 'working')) return
   const columns = unreadableFields(task)
   const error = {
     code: 'LEDGER_CORRUPT',
