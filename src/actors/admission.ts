@@ -16,7 +16,7 @@ import type { OpenRuns } from './open-runs.ts'
 const maxPassedOver = 50
 
 export interface AdmissionHost extends EngineHost {
-  readonly runs: Pick<OpenRuns, 'admitted' | 'continued' | 'count' | 'countByExecutor' | 'isPaused'>
+  readonly runs: Pick<OpenRuns, 'admitted' | 'count' | 'countByExecutor' | 'isPaused'>
   /** Whether the row of this engine is open, and its lease renewed, without an admission. */
   isLeaseCertain(): boolean
   /** Asks the supervisor for an admission. */
@@ -205,10 +205,9 @@ export class Admission {
       return isSuperseded || !this.#mayStart ? leftToLater() : step.decide(tx)
     }
     return ledger.step({ ...step, decide }).then(
-      ({ started, continued, nextDue }) => {
+      ({ started, nextDue }) => {
         this.#host.looked(nextDue, looks)
         runs.admitted(started)
-        for (const { id, run } of continued) runs.continued(id, run)
       },
       // Nothing is lost: ready tasks stay ready, and maintenance wakes the supervisor again soon.
       (error: unknown) => report(error, { doing: 'admit' }),
@@ -221,5 +220,5 @@ function isReady({ blockedBy, held, notBefore, delayMs }: TaskDraft): boolean {
 }
 
 function* leftToLater(): Op<Admitted> {
-  return { started: [], continued: [], nextDue: null }
+  return { started: [], nextDue: null }
 }

@@ -27,7 +27,7 @@ export interface EntryDescription {
   scope: CallScope | null
 }
 
-const current = new AsyncLocalStorage<CallScope>()
+const current = new AsyncLocalStorage<CallScope | undefined>()
 
 /** The innermost call of this run that started the running code; null for the executor itself. */
 export function scopeWithin(run: object): CallScope | null {
@@ -60,8 +60,9 @@ export function callingRun(): CallingRun | undefined {
   return current.getStore() === undefined ? calling.getStore() : undefined
 }
 
+/** What started the run may have been made inside a call of another one, which is none of this run. */
 export function runWithin<R>(run: CallingRun, work: () => R): R {
-  return calling.run(run, work)
+  return calling.run(run, () => current.run(undefined, work))
 }
 
 /** Executes the function of a call, so that what it requests counts as made inside of it. */

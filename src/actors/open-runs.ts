@@ -102,12 +102,6 @@ export class OpenRuns {
     }
   }
 
-  /** Called when an admission has given a parked run a slot again. */
-  continued(taskId: string, run: number): void {
-    this.#changedSince.add(taskId)
-    this.#host.actors.sendToRun(taskId, run, { type: 'admit' })
-  }
-
   /** Called with every event of the feed. */
   follow(event: TaskEvent): void {
     const { taskId, type, instanceId, data } = event

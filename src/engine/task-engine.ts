@@ -17,6 +17,7 @@ import { accept, refuseFault } from '../core/input-gate.ts'
 import { checkText, resultImage } from '../core/json.ts'
 import { parse, requireFunction, requireText } from '../core/parse.ts'
 import { restoredCause } from '../core/restored-error.ts'
+import { untilAborted } from '../core/signals.ts'
 import { typeName } from '../core/type-name.ts'
 import { toCall } from '../entities/call.ts'
 import { offerTime } from '../entities/engine-time.ts'
@@ -348,10 +349,11 @@ export class TaskEngine extends DerivedMethods {
     const until = accept(timeoutOptionsSchema, options, 'settled')
     const id = idOf(ref)
     if (this.#caller.taskId !== undefined) await this.#read([id], noRows)
-    const run = until.signal === undefined ? callingRun() : undefined
+    const run = callingRun()
     if (run?.instanceId === this.instanceId && !run.hasEnded && (await this.#isBelow(id, run.taskId))) {
       try {
-        return await run.untilSettled(id, until.timeoutMs)
+        const settled = run.untilSettled(id, until.timeoutMs)
+        return await (until.signal === undefined ? settled : untilAborted(settled, until.signal))
       } catch (error) {
         // Its executor has not awaited this: it is a wait outside of any run from now on.
         if (!run.hasEnded) throw error

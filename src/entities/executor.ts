@@ -55,8 +55,8 @@ export interface Run {
   readonly signal: AbortSignal
   /**
    * The engine of the run, with all its rights. What is requested of it is not recorded in the journal: a later run requests it again. Only
-   * `result` and `settled` of a task below this one, outside of calls and without a signal, are `run.wait(task, { inMemory: true })`, because the
-   * slot that the run would keep may be the one that the task needs.
+   * `result` and `settled` of a task below this one, outside of calls, are `run.wait(task, { inMemory: true })`, because the slot that the run
+   * would keep may be the one that the task needs.
    */
   readonly engine: RunEngine
 

@@ -1,6 +1,6 @@
 // Signals: what a task waits for by name, sent to it from outside. One that no wait takes at once is kept until a wait for its name begins.
-import { z } from 'zod'
 import { once } from '../core/once.ts'
+import { wordOf } from './task-fields.ts'
 
 /** The maximum of signals that are kept for a task until it waits for them. */
 export const maxKeptSignals = 1_000
@@ -21,8 +21,8 @@ export interface SignalRecord {
   takenBy: string | null
 }
 
-export const signalNameSchema = once(() => z.string().min(1).max(200))
-export const signalIdSchema = once(() => z.string().min(1).max(200))
+export const signalNameSchema = once(() => wordOf(200))
+export const signalIdSchema = once(() => wordOf(200))
 
 /** The params of a wait for a signal. */
 export interface SignalParams {

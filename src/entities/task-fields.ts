@@ -95,15 +95,18 @@ export const taskIdSchema = z.string().min(1).max(maxTaskIdLength)
 /** The name of an executor. */
 export const nameSchema = z.string().trim().min(1).max(500)
 /** A text that is compared after it was stored. Characters that no database keeps are refused, because an owner would not match its own claim. */
-export const wordSchema = z
-  .string()
-  .trim()
-  .min(1)
-  .max(100)
-  .refine(
-    (text) => text.isWellFormed() && !text.includes('\u0000'),
-    'it holds a NUL character or half of a surrogate pair',
-  )
+export function wordOf(maxLength: number) {
+  return z
+    .string()
+    .trim()
+    .min(1)
+    .max(maxLength)
+    .refine(
+      (text) => text.isWellFormed() && !text.includes('\u0000'),
+      'it holds a NUL character or half of a surrogate pair',
+    )
+}
+export const wordSchema = wordOf(100)
 /** A point in time, in epoch milliseconds, bounded and rounded up like a duration: it is never earlier than given. */
 export const timeSchema = millisecondsSchema()
 const objective = z.string().trim().min(1).max(10_000)

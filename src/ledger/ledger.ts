@@ -214,8 +214,12 @@ export interface Reads extends MemoryReads {
     /** At most `limit` runs whose number is above `after`, of one generation or of all, in order. */
     page(taskId: string, after: number, limit: number, generation?: number): Op<RunRecord[]>
     openOf(instanceId: string): Op<RunRecord[]>
-    /** Tasks whose runs of one engine wait for a slot, at most `limit`: highest priority, then oldest. */
-    queuedOf(instanceId: string, limit: number): Op<TaskRecord[]>
+    /** Tasks whose runs of one engine wait for a slot, at most `limit` that follow `after`: highest priority, then oldest. */
+    queuedOf(
+      instanceId: string,
+      after: Pick<TaskRecord, 'priority' | 'seq'> | undefined,
+      limit: number,
+    ): Op<TaskRecord[]>
     /** Runs of all engines that hold a slot, by executor. */
     countOpen(): Op<Map<string, number>>
     /** Runs of one engine that hold a slot, by executor, and the maximum of crashes in a row of their tasks. */

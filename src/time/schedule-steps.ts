@@ -73,7 +73,9 @@ export function pauseSchedule(name: string, paused: boolean, { at }: StepContext
     if (schedule.paused === paused) return schedule
     const { nextTick } = schedule
     const next = paused || nextTick === null ? nextTick : nextTickAfter(schedule, nextTick, at)
-    return yield* saved(tx, planned({ ...schedule, paused, queuedTick: null, updatedAt: at }, next))
+    // While it is paused, only a trigger makes a tick wait.
+    const queuedTick = paused ? null : schedule.queuedTick
+    return yield* saved(tx, planned({ ...schedule, paused, queuedTick, updatedAt: at }, next))
   })
 }
 
@@ -81,8 +83,16 @@ export function pauseSchedule(name: string, paused: boolean, { at }: StepContext
 export function triggerSchedule(name: string, request: ScheduleRequest): Step<ScheduleRecord> {
   const replay = sameIds(request)
   return step('trigger schedule', function* (tx) {
-    return yield* saved(tx, yield* meet(tx, yield* loadSchedule(tx, name), request.at, replay()))
+    const schedule = yield* loadSchedule(tx, name)
+    return yield* saved(tx, yield* meet(tx, schedule, yield* freeTick(tx, schedule, request.at), replay()))
   })
+}
+
+/** The first time from `at` on that has no task yet: two triggers may come in one millisecond. */
+function* freeTick(tx: Reads, { name, queuedTick }: ScheduleRecord, at: number): Op<number> {
+  let tick = at
+  while (tick === queuedTick || (yield* tx.task.getByKey(keyOfTick(name, tick))) !== undefined) tick++
+  return tick
 }
 
 /** Makes the tasks of past ticks that were not made, whatever else runs. Returns their number. */
@@ -165,8 +175,11 @@ function* openTask(tx: Reads, { taskId }: ScheduleRecord): Op<TaskRecord | undef
 function* meet(tx: Tx, schedule: ScheduleRecord, tick: number, request: ScheduleRequest): Op<ScheduleRecord> {
   const { overlap, queuedTick, name } = schedule
   const open = overlap === 'allow' ? undefined : yield* openTask(tx, schedule)
-  if (open !== undefined && overlap === 'replace' && request.refusal === undefined) {
-    yield* cancel(open.id, `replaced by ${keyOfTick(name, tick)}`, request).decide(tx)
+  const key = keyOfTick(name, tick)
+  // A trigger at the time of this tick has made its task.
+  const isReplaced = overlap === 'replace' && open !== undefined && open.key !== key
+  if (isReplaced && request.refusal === undefined) {
+    yield* cancel(open.id, `replaced by ${key}`, request).decide(tx)
   }
   if (open === undefined || overlap === 'replace') return yield* begin(tx, schedule, tick, request)
   if (overlap !== 'queue' || queuedTick !== null) return noted(schedule, tick, 'skipped', request)

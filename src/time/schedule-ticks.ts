@@ -23,9 +23,9 @@ function latestTick({ cron, everyMs, timezone }: Times, tick: number, at: number
   return Math.max(tick, latest?.getTime() ?? tick)
 }
 
-/** The first planned time after `at`, from one that is planned. */
+/** The first planned time after `at`, from one that is planned: a later one, too, because the clock may have been set back. */
 export function nextTickAfter(times: Times, tick: number, at: number): number | null {
-  return tick > at ? tick : tickAfter(times, latestTick(times, tick, at))
+  return tickAfter(times, times.everyMs === null ? at : latestTick(times, tick, at))
 }
 
 /** The planned times from `from` to `to`, in order, at most `most`. */

@@ -42,6 +42,20 @@ function stored(ledger: string, column: string): unknown {
   return row.text
 }
 
+it('a parked run whose row is damaged fails as LEDGER_CORRUPT when it would go on, and keeps no slot from others', async () => {
+  const ledger = ledgerFile()
+  const work = async (_task: unknown, run: Run) => run.wait(await run.spawn({ name: 'by hand' }), { inMemory: true })
+  const engine = await openEngine({ ledger, maxConcurrent: 1, executors: { work, other: () => 'done' } })
+  const task = await engine.create({ name: 'damaged', executor: 'work' })
+  for await (const { type } of engine.events({ taskId: task.id })) if (type === 'run.parked') break
+  write(ledger, `update task set input = '{"broken' where name = 'damaged'`)
+  const [child] = (await engine.children(task)) as [Task]
+  await engine.claim(child.id, { owner: 'ann' })
+  await engine.complete(child.id, null, { owner: 'ann' })
+  expect(await engine.result(await engine.create({ executor: 'other' }))).toBe('done')
+  expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'LEDGER_CORRUPT' } })
+})
+
 describe('a task with invalid JSON in its row', () => {
   const columns = ['input', 'policy', 'metadata', 'tags', 'progress', 'result', 'error']
 

@@ -89,7 +89,9 @@ describe('a wait for a signal', () => {
 
   it('returns true for a signal without a payload, and null is refused as one', async () => {
     const { engine, task } = await setup((_task, run) => run.waitForSignal('go', { timeoutMs: 60_000 }))
-    await refusalOf(engine.signal(task, 'go', null), 'INVALID_INPUT')
+    for (const payload of [null, { toJSON: () => null }]) {
+      await refusalOf(engine.signal(task, 'go', payload), 'INVALID_INPUT')
+    }
     await engine.signal(task, 'go')
     expect(await engine.result(task)).toBe(true)
   })
@@ -180,6 +182,14 @@ describe('a signal that no wait takes', () => {
     expect(await engine.result(task)).toEqual(['order 1, 0', 'order 2, 0'])
     await engine.signal(task, 'paid', 'after the end', { id: 'evt_2' })
     expect((await history(engine, task.id)).filter(({ type }) => type === 'signal.received')).toHaveLength(2)
+  })
+
+  it('is refused when its name or its id holds what not every database keeps', async () => {
+    const { engine, task } = await setup((_task, run) => run.ask('Go on?'))
+    for (const text of ['a\u0000', '\ud800']) {
+      await refusalOf(engine.signal(task, text), 'INVALID_INPUT')
+      await refusalOf(engine.signal(task, 'go', true, { id: text }), 'INVALID_INPUT')
+    }
   })
 
   it('is refused by a settled task, with its state', async () => {

@@ -86,6 +86,66 @@ describe('a schedule', () => {
     expect((await scheduleOf(engine, 'weekly')).next[0]).toBe(start + 7 * 24 * hour)
   })
 
+  it('makes a task for each trigger, also for two in one millisecond', async () => {
+    const hands = puppet()
+    const { engine } = await scheduleWorld({ executors: { work: hands.executor } })
+    await engine.schedules.put({ name: 'slow', every: '1h', overlap: 'replace', task })
+    for (let n = 0; n < 2; n++) await engine.schedules.trigger({ name: 'slow' })
+    const { tasks } = await engine.list({ keyPrefix: 'schedule:slow:' })
+    expect(tasks.map(({ status, statusReason }) => [status, statusReason])).toEqual([
+      ['canceled', 'replaced by schedule:slow:2030-01-01T00:00:00.001Z'],
+      ['working', null],
+    ])
+    for (const { end } of hands.runs) end.resolve('done')
+  })
+
+  it('keeps the task of a trigger that has come at the time of a tick', async () => {
+    const hands = puppet()
+    const { clock, engine } = await scheduleWorld({ executors: { work: hands.executor }, work: false })
+    await engine.schedules.put({ name: 'slow', every: '1h', overlap: 'replace', task })
+    clock.increment(hour)
+    await engine.schedules.trigger({ name: 'slow' })
+    await engine.work()
+    await hands.started(0)
+    while ((await scheduleOf(engine, 'slow')).next[0] !== start + 2 * hour) {
+      await new Promise<void>((resolve) => setImmediate(resolve))
+    }
+    expect(await scheduleOf(engine, 'slow')).toMatchObject({ latest: { status: 'working' } })
+    hands.runs[0]?.end.resolve('done')
+  })
+
+  it('makes what was triggered while it was paused also when it is resumed before that', async () => {
+    const hands = puppet()
+    const { clock, engine } = await scheduleWorld({ executors: { work: hands.executor } })
+    await engine.schedules.put({ name: 'slow', every: '1h', overlap: 'queue', task })
+    await engine.schedules.trigger({ name: 'slow' })
+    await hands.started(0)
+    await engine.schedules.pause({ name: 'slow' })
+    clock.increment(1_000)
+    expect(await engine.schedules.trigger({ name: 'slow' })).toMatchObject({ outcome: 'queued' })
+    await engine.schedules.resume({ name: 'slow' })
+    hands.runs[0]?.end.resolve('done')
+    await hands.started(1)
+    hands.runs[1]?.end.resolve('done')
+  })
+
+  it.each([
+    ['a time of cron', { cron: '0 * * * *' }],
+    ['an interval', { every: '1h' }],
+  ] as const)(
+    'has its next time from now on when it is resumed after the clock was set back: %s',
+    async (_what, times) => {
+      const { clock, engine } = await scheduleWorld()
+      await engine.schedules.put({ name: 'hourly', ...times, task })
+      clock.jumpTo(start + 100_000 * hour)
+      await clock.advance('5s')
+      clock.jumpTo(start + 2.5 * hour)
+      await engine.schedules.pause({ name: 'hourly' })
+      const { schedule } = await engine.schedules.resume({ name: 'hourly' })
+      expect(schedule.next[0]).toBe(start + 3 * hour)
+    },
+  )
+
   it('makes the tasks of past times once', async () => {
     const { clock, engine } = await scheduleWorld()
     await engine.schedules.put({ name: 'hourly', cron: '0 * * * *', task })

@@ -55,7 +55,8 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
     list: (task) => runs.list(selectOfTask, { task }),
     page: (task, after, limit, generation) => runs.list(selectPage, { task, after, limit, ...generations(generation) }),
     openOf: (instance) => runs.list(selectOpenOf, { instance }),
-    queuedOf: (instance, limit) => tasks.list(selectQueuedOf, { instance, limit }),
+    queuedOf: (instance, { priority, seq } = { priority: Number.MAX_SAFE_INTEGER, seq: 0 }, limit) =>
+      tasks.list(selectQueuedOf, { instance, priority, seq, limit }),
     *countOpen() {
       const counted = yield* rows<{ executor: string; open: number }>(countOpen)
       return new Map(counted.map(({ executor, open }) => [executor, Number(open)]))
@@ -111,6 +112,9 @@ function runStatements(compiler: StatementCompiler) {
       .innerJoin('task', 'task.id', 'run.task_id')
       .where('run.instance_id', '=', hole('instance'))
       .where(sql<boolean>`run.status = 'queued'`)
+      .where(
+        sql<boolean>`(task.priority < ${hole('priority')} or task.priority = ${hole('priority')} and task.seq > ${hole('seq')})`,
+      )
       .select(tasks.columns('task') as never)
       .orderBy('task.priority', 'desc')
       .orderBy('task.seq', 'asc')

@@ -19,8 +19,6 @@ import { failAnywhere, transition } from './transition.ts'
 export interface Admitted {
   /** WORKING, each with its new run. */
   started: TaskRecord[]
-  /** WORKING, each with a run that was parked and has a slot again. */
-  continued: TaskRecord[]
   /**
    * When the next timer of this engine is due; undefined without one. The admission has seen all that its commit writes, and nothing more
    * can start. Null: it has not.
@@ -40,7 +38,6 @@ function* decideAdmission(tx: Tx, request: AdmitRequest): Op<Admitted> {
   const chosen = choose(mayStart, room, request)
   if (chosen.length > 0 && request.instance !== undefined) yield* tx.instance.renew(request.instance)
   const started: TaskRecord[] = []
-  const continued: TaskRecord[] = []
   const damaged: TaskRecord[] = []
   let { nextDue } = room
   for (const task of chosen) {
@@ -50,19 +47,20 @@ function* decideAdmission(tx: Tx, request: AdmitRequest): Op<Admitted> {
     }
     const dueAt = dueOfRun(task, request)
     if (dueAt !== null) nextDue = Math.min(nextDue ?? dueAt, dueAt)
-    if (task.runOpen) continued.push(yield* continueRun(tx, task, dueAt, request))
+    if (task.runOpen) yield* continueRun(tx, task, dueAt, request)
     else started.push(yield* startRun(tx, task, dueAt, request))
   }
   // Last, because the end of a damaged task may cancel others.
   for (const { id } of damaged) yield* failDamaged(tx, id, request)
   const mayMoreStart = damaged.length > 0 || mayStart.length < heads.length
-  return { started, continued, nextDue: mayMoreStart ? null : nextDue }
+  return { started, nextDue: mayMoreStart ? null : nextDue }
 }
 
 /** The definition of a damaged task is not known, so no part of it is run. It fails and frees its slot for others. */
 function* failDamaged(tx: Tx, id: string, request: AdmitRequest): Op<void> {
   const task = yield* tx.task.get(id)
-  if (task?.ready !== true) return
+  // Unless the end of another one has ended it.
+  if (task === undefined || !(task.ready || task.status === 'working')) return
   const columns = unreadableFields(task)
   const error = {
     code: 'LEDGER_CORRUPT',
@@ -93,22 +91,27 @@ function* startRun(tx: Tx, task: TaskRecord, dueAt: number | null, request: Admi
 
 /** Returns the best of the heads, as many as there is room for. */
 function choose(heads: TaskRecord[], room: Room, request: AdmitRequest): TaskRecord[] {
-  const left: Room = { ...room, perExecutor: new Map(room.perExecutor), perLane: new Map(room.perLane) }
-  const chosen: TaskRecord[] = []
-  for (const task of heads.sort((a, b) => b.priority - a.priority || a.seq - b.seq)) {
-    const executor = task.executor as string
-    const isSuspect = task.crashes >= suspectFrom(request.maxCrashes)
-    // Without a model no run of an agent starts; one that is there goes on.
-    const inExecutor = left.perExecutor.get(executor) ?? left.total
-    const inLane = task.lane === '' ? 1 : (left.perLane.get(task.lane) as number)
-    if (left.total <= 0 || inExecutor <= 0 || inLane <= 0 || (isSuspect && left.suspects <= 0)) continue
-    left.total--
-    left.perExecutor.set(executor, inExecutor - 1)
-    if (task.lane !== '') left.perLane.set(task.lane, inLane - 1)
-    if (isSuspect) left.suspects--
-    chosen.push(task)
-  }
-  return chosen
+  const left = copyOf(room)
+  return heads.sort((a, b) => b.priority - a.priority || a.seq - b.seq).filter((task) => takeSlot(task, left, request))
+}
+
+function copyOf(room: Room): Room {
+  return { ...room, perExecutor: new Map(room.perExecutor), perLane: new Map(room.perLane) }
+}
+
+/** Returns whether there is room for a task, and takes it. */
+function takeSlot(task: TaskRecord, left: Room, { maxCrashes }: AdmitRequest): boolean {
+  const executor = task.executor as string
+  const isSuspect = task.crashes >= suspectFrom(maxCrashes)
+  // Without a model no run of an agent starts; one that is there goes on.
+  const inExecutor = left.perExecutor.get(executor) ?? left.total
+  const inLane = task.lane === '' ? 1 : (left.perLane.get(task.lane) as number)
+  if (left.total <= 0 || inExecutor <= 0 || inLane <= 0 || (isSuspect && left.suspects <= 0)) return false
+  left.total--
+  left.perExecutor.set(executor, inExecutor - 1)
+  if (task.lane !== '') left.perLane.set(task.lane, inLane - 1)
+  if (isSuspect) left.suspects--
+  return true
 }
 
 // What an admission reads: how many tasks may still be started, and the first ready tasks of each queue, as many as there is room for.
@@ -144,6 +147,8 @@ interface AdmittedExecutor {
 
 /** The number of lane heads, beyond those that are wanted, that are read at first: so many lanes may be full. */
 const spareLanes = 50
+/** The number of queued runs that are read at once: the first ones may have no room. */
+const queuedAtOnce = 50
 /** The number of suspects that are read to find one that may start. */
 const maxSuspects = 10
 
@@ -200,21 +205,42 @@ function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
 function* loadReadyBelow(tx: Reads, { id }: TaskRecord, room: Room, request: AdmitRequest): Op<TaskRecord[]> {
   if (room.total <= 0) return []
   const below = yield* tx.task.subtree(id)
-  const queued = yield* loadQueuedRuns(tx, room, request)
   const named = new Map(request.executors.map((each) => [each.name, each.named]))
   const mayRun = ({ executor, policy }: TaskRecord): boolean =>
     executor !== null && named.has(executor) && !(named.get(executor) === true && policy.model === undefined)
-  const heads = below.filter((task) => (task.ready && mayRun(task)) || queued.some((each) => each.id === task.id))
-  for (const { lane } of heads) if (lane !== '') yield* freeSlotsInLane(tx, lane, room, request)
-  return heads
+  const ready = below.filter((task) => task.ready && mayRun(task))
+  for (const { lane } of ready) if (lane !== '') yield* freeSlotsInLane(tx, lane, room, request)
+  const ids = new Set(below.map((task) => task.id))
+  return [...ready, ...(yield* loadQueuedRuns(tx, room, request, (task) => ids.has(task.id)))]
 }
 
-/** Parked runs of this engine whose waits are over. They compete with the ready tasks. */
-function* loadQueuedRuns(tx: Reads, room: Room, request: AdmitRequest): Op<TaskRecord[]> {
-  if (!room.kinds.queuedRuns || room.total <= 0) return []
-  const queued = yield* tx.run.queuedOf(request.instanceId, room.total)
-  for (const { lane } of queued) if (lane !== '') yield* freeSlotsInLane(tx, lane, room, request)
-  return queued
+/**
+ * Parked runs of this engine whose waits are over, as many as there is room for. They compete with the ready tasks. One whose executor or lane
+ * is full keeps no other from going on.
+ */
+function* loadQueuedRuns(
+  tx: Reads,
+  room: Room,
+  request: AdmitRequest,
+  mayGoOn: (task: TaskRecord) => boolean = () => true,
+): Op<TaskRecord[]> {
+  const found: TaskRecord[] = []
+  const left = copyOf(room)
+  let after: TaskRecord | undefined
+  let isLast = !room.kinds.queuedRuns
+  while (!isLast && left.total > 0) {
+    const page = yield* tx.run.queuedOf(request.instanceId, after, queuedAtOnce)
+    for (const task of page) {
+      const { lane } = task
+      if (lane !== '' && !left.perLane.has(lane)) {
+        left.perLane.set(lane, yield* freeSlotsInLane(tx, lane, room, request))
+      }
+      if (mayGoOn(task) && takeSlot(task, left, request)) found.push(task)
+    }
+    after = page.at(-1)
+    isLast = page.length < queuedAtOnce
+  }
+  return found
 }
 
 const slotsOf = (executor: string, { total, perExecutor }: Room): number =>

@@ -33,10 +33,12 @@ export function* releaseRun(
   ctx: StepContext,
   crashes: number = task.crashes,
 ): Op<TaskRecord> {
-  // A run that only waited leaves an ordinary wait behind.
-  if ((yield* parkedRun(tx, task)) !== undefined) {
+  // A run that only waited leaves an ordinary wait behind. One that was about to go on does so in the next run: what it waited for may have
+  // ended by its time-out, and wakes no task any more.
+  const parked = yield* parkedRun(tx, task)
+  if (parked !== undefined) {
     const waits = (yield* tx.call.open(task.id)).filter(({ kind }) => kind !== 'call')
-    return yield* suspendRun(tx, task, waits, ctx)
+    return yield* suspendRun(tx, task, waits, parked.status === 'queued' ? 1 : 0, ctx)
   }
   const set = { statusReason: reason, wakes: 0, crashes }
   return yield* transition(tx, task, 'wait', ctx, { set, outcome: reason })

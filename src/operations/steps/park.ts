@@ -23,9 +23,9 @@ export function* queueParked(tx: Tx, { id: taskId, run, runOpen, status }: TaskR
 }
 
 /** A queued run gets a slot, and its time limit begins anew. */
-export function* continueRun(tx: Tx, task: TaskRecord, dueAt: number | null, ctx: StepContext): Op<TaskRecord> {
+export function* continueRun(tx: Tx, task: TaskRecord, dueAt: number | null, ctx: StepContext): Op<void> {
   yield* moveRun(tx, { taskId: task.id, run: task.run }, 'admit', dueAt)
-  return yield* amend(tx, task, { wakes: 0 }, ctx, 'run.continued', { run: task.run })
+  yield* amend(tx, task, { wakes: 0 }, ctx, 'run.continued', { run: task.run })
 }
 
 /** The run of a task that is released, if it is parked or has been: it only waited. */

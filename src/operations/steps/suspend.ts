@@ -24,7 +24,8 @@ export function suspend(request: SuspendRequest): Step<boolean> {
     if (task?.run !== request.run || task.status !== 'working') return false
     const waits = yield* openWaitsOf(tx, task, request)
     if (waits === undefined) return false
-    yield* suspendRun(tx, task, waits, request)
+    // Waits that ended since the request have woken no run: the next run may start at once.
+    yield* suspendRun(tx, task, waits, waits.filter(isOver).length, request)
     return true
   })
 }
@@ -50,11 +51,15 @@ function* openWaitsOf(tx: Tx, task: TaskRecord, { waits }: SuspendRequest): Op<C
   return waits.every((id) => open.some((entry) => entry.id === id)) ? open : undefined
 }
 
-/** WORKING → WAITING or INPUT_REQUIRED. `waits`: the entries that the run waits for. */
-export function* suspendRun(tx: Tx, task: TaskRecord, waits: readonly CallRecord[], ctx: StepContext): Op<TaskRecord> {
+/** WORKING → WAITING or INPUT_REQUIRED. `waits`: the entries that the run waits for. `wakes`: above zero, the next run may start at once. */
+export function* suspendRun(
+  tx: Tx,
+  task: TaskRecord,
+  waits: readonly CallRecord[],
+  wakes: number,
+  ctx: StepContext,
+): Op<TaskRecord> {
   const questions = waits.filter((entry) => entry.kind === 'ask')
-  // Waits that ended since the request have woken no run: the next run may start at once.
-  const wakes = waits.filter(isOver).length
   const suspended = yield* transition(tx, task, questions.length > 0 ? 'ask' : 'wait', ctx, {
     suspends: true,
     set: { wakes, crashes: 0 },

@@ -31,13 +31,13 @@ export const taskSignal = taskChange({
 
 /** @throws ErrandError INVALID_INPUT for null, which a wait returns after its time-out; LIMIT_EXCEEDED */
 export function payloadOf(given: unknown): unknown {
-  if (given === null) {
+  const payload = faithfulImage(given === undefined ? true : given, 'the payload', 'payload')
+  if (payload === null) {
     throw new ErrandError(
       'INVALID_INPUT',
       'The payload of a signal cannot be null, because a wait for a signal returns null after its time-out. Leave it out for true.',
     )
   }
-  const payload = faithfulImage(given ?? true, 'the payload', 'payload')
   const bytes = Buffer.byteLength(JSON.stringify(payload))
   if (bytes <= maxSignalBytes) return payload
   throw new ErrandError(

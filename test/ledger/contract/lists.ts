@@ -408,8 +408,13 @@ export const lists: Theme = ({ describe, proves, expect }) => {
           if (status !== 'live') yield* tx.run.saveSlot({ taskId: id, number: 1, status, dueAt: null })
         }
       })
-      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', 9))).toEqual(['b', 'a', 'c'])
-      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', 1))).toEqual(['b'])
+      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', undefined, 9))).toEqual(['b', 'a', 'c'])
+      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', undefined, 1))).toEqual(['b'])
+      const [best] = await ledger.read((tx) => tx.run.queuedOf('engine-1', undefined, 1))
+      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', best, 1))).toEqual(['a'])
+      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', { priority: 0, seq: best?.seq ?? 0 }, 9))).toEqual(
+        ['c'],
+      )
       expect((await ledger.read((tx) => tx.run.countOpenOf('engine-1'))).perExecutor).toEqual(new Map([['x', 1]]))
       expect(await ledger.read((tx) => tx.run.countOpen())).toEqual(new Map([['x', 1]]))
       expect((await ledger.read((tx) => tx.run.openOf('engine-1'))).length).toBe(5)
