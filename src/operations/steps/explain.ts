@@ -7,6 +7,7 @@ import { startOf } from '../../core/storable-text.ts'
 import type { CallRecord } from '../../entities/call.ts'
 import type { RunnableTasks } from '../../entities/executor.ts'
 import { type Question, toQuestion } from '../../entities/question.ts'
+import { webhookName, webhookOfSignal } from '../../entities/signal.ts'
 import { isSettled, noReason, type TaskRecord } from '../../entities/task.ts'
 import type { Why } from '../../entities/views.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
@@ -257,7 +258,7 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
     }
   }
   const signals = open.filter((entry) => entry.kind === 'signal')
-  if (awaited.length === 0 && signals.length > 0) return explainSignals(signals, base)
+  if (awaited.length === 0 && signals.length > 0) return yield* explainSignals(tx, signals, base)
   const children = (yield* tx.task.children(task.id)).filter((child) => child.status !== 'completed')
   return {
     ...base,
@@ -271,12 +272,32 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   }
 }
 
-function explainSignals(waits: readonly CallRecord[], base: Base): Why {
-  const names = [...new Set(waits.map(({ name }) => name))]
+function* explainSignals(tx: Reads, waits: readonly CallRecord[], base: Base): Op<Why> {
+  const names = new Set<string>()
+  let hooks = 0
+  for (const { name } of waits) {
+    if (yield* isOfWebhook(tx, name)) hooks++
+    else names.add(`"${name}"`)
+  }
+  const awaited = [
+    names.size > 0 && `the signal ${listOf([...names])}`,
+    hooks > 0 && (hooks === 1 ? 'a call to its webhook' : 'calls to its webhooks'),
+  ].filter(Boolean)
+  const since = isoTime(Math.min(...waits.map(({ createdAt }) => createdAt)))
   const [at = null] = waits.flatMap(({ dueAt }) => dueAt ?? []).sort((one, other) => one - other)
   const until = at === null ? '' : `, until ${isoTime(at)}`
-  const message = `It waits for the signal ${listOf(names.map((name) => `"${name}"`))}${until}. \`signal\` sends it.`
-  return { ...base, reason: 'signal', at, message }
+  const help = names.size > 0 ? ' `signal` sends it.' : ''
+  return {
+    ...base,
+    reason: 'signal',
+    at,
+    message: `It waits for ${awaited.join(' and ')} since ${since}${until}.${help}`,
+  }
+}
+
+function* isOfWebhook(tx: Reads, signal: string): Op<boolean> {
+  const entryId = webhookOfSignal(signal)
+  return entryId !== undefined && (yield* tx.call.get(entryId))?.name === webhookName
 }
 
 /** The tasks that the open waits of a task are for. */
