@@ -309,6 +309,16 @@ export const memoryOptionsSchema = once(() =>
 )
 export type ParsedMemoryOptions = z.output<ReturnType<typeof memoryOptionsSchema>>
 
+/** Without a slash at its end. */
+const publicUrlSchema = z
+  .string()
+  .max(1_000)
+  .refine(
+    (text) => /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/i.test(text) && URL.canParse(text),
+    'expected an http or https address such as https://tasks.example.org/errand, without credentials, query and fragment',
+  )
+  .transform((text) => text.replace(/\/+$/, ''))
+
 /** The options of `createEngine`. */
 export const engineOptionsSchema = once(() =>
   z.strictObject({
@@ -339,6 +349,7 @@ export const engineOptionsSchema = once(() =>
     /** Validated by `memoryOptionsSchema`, so that errors name the option `memory`. */
     memory: z.unknown().optional(),
     plans: z.strictObject({ root: z.string().min(1) }).optional(),
+    publicUrl: publicUrlSchema.optional(),
     embeddingModel: objectWith<object>(['doEmbed'], 'expected an embedding model object with `doEmbed`').optional(),
     maxConcurrent: z.int().min(1).default(10),
     limits: z.record(nameSchema, z.int().min(1)).default({}),
