@@ -47,9 +47,18 @@ export type ChildOf<F extends z.ZodRawShape> = z.output<z.ZodObject<F>> & {
   tasks?: Record<string, ChildOf<F>> | undefined
 }
 
+/** The same before it is parsed. */
+export type GivenChildOf<F extends z.ZodRawShape> = z.input<z.ZodObject<F>> & {
+  after?: string | string[] | undefined
+  tasks?: Record<string, GivenChildOf<F>> | undefined
+}
+
 /** Children by local name, each with these fields. `id` is their name in a JSON Schema. */
-export function childrenSchema<F extends z.ZodRawShape>(fields: F, id?: string): z.ZodType<Record<string, ChildOf<F>>> {
-  const child: z.ZodType<ChildOf<F>> = z.lazy(
+export function childrenSchema<F extends z.ZodRawShape>(
+  fields: F,
+  id?: string,
+): z.ZodType<Record<string, ChildOf<F>>, Record<string, GivenChildOf<F>>> {
+  const child: z.ZodType<ChildOf<F>, GivenChildOf<F>> = z.lazy(
     () =>
       z.strictObject({
         ...fields,
@@ -58,7 +67,7 @@ export function childrenSchema<F extends z.ZodRawShape>(fields: F, id?: string):
           .optional()
           .describe('Siblings that must be completed first, by name.'),
         tasks: children.optional(),
-      }) as unknown as z.ZodType<ChildOf<F>>,
+      }) as unknown as z.ZodType<ChildOf<F>, GivenChildOf<F>>,
   )
   const children = z.record(z.string().min(1), id === undefined ? child : child.meta({ id }))
   return children.describe('Its subtasks, by local name.')
