@@ -283,7 +283,8 @@ function* explainSignals(tx: Reads, waits: readonly CallRecord[], base: Base): O
     names.size > 0 && `the signal ${listOf([...names])}`,
     hooks > 0 && (hooks === 1 ? 'a call to its webhook' : 'calls to its webhooks'),
   ].filter(Boolean)
-  const since = isoTime(Math.min(...waits.map(({ createdAt }) => createdAt)))
+  // The oldest comes first.
+  const since = isoTime((waits[0] as CallRecord).createdAt)
   const [at = null] = waits.flatMap(({ dueAt }) => dueAt ?? []).sort((one, other) => one - other)
   const until = at === null ? '' : `, until ${isoTime(at)}`
   const help = names.size > 0 ? ' `signal` sends it.' : ''

@@ -220,7 +220,7 @@ it('V-08 tenants of one HTTP server do not see each other', async () => {
   expect([200, 503]).toContain((await fetch(server.url, { headers: bearing(bob) })).status)
 })
 
-it('the webhooks of a tenant are taken by a handler of its engine that admits nobody, and not by the handler of all tenants', async () => {
+it('the webhooks of a tenant are taken by a handler of its engine that admits no client, and not by the handler of all tenants', async () => {
   const publicUrl = 'https://tasks.example.org/hooks/acme'
   const work = async (_task: unknown, run: Run) => {
     const hook = await run.webhook()
