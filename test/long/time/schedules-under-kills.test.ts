@@ -54,20 +54,20 @@ interface Scenario {
   processes: number
   random: () => number
   /** What makes the next process die. */
-  deathOf: (random: () => number) => Partial<ScheduleProcessOptions>
+  deathOf: () => Partial<ScheduleProcessOptions>
 }
 
 async function playStrides(place: Place, { weeks, processes, random, deathOf }: Scenario) {
   const strides: Stride[] = []
+  const children: Child[] = []
   let at = begin
   const open = async () => {
-    const options: ScheduleProcessOptions = { ledger: place.ledger, at, worksMs: 1.5 * period, ...deathOf(random) }
+    const options: ScheduleProcessOptions = { ledger: place.ledger, at, worksMs: 1.5 * period, ...deathOf() }
     const child = startProgram(program, options)
     children.push(child)
     return (await reports(child, 'ready', true)) ? child : undefined
   }
   let alive: Child[] = []
-  const children: Child[] = []
   for (let left = (weeks * 7 * 24 * hour) / stride; left > 0; left--) {
     // Sometimes none is started, so that ticks pass while no engine works.
     const missing = random() < 0.6 ? processes - alive.length : 0
