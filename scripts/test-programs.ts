@@ -38,6 +38,7 @@ export const testPrograms = [
   'postgres/opening-process',
   'providers/agent-process',
   'surfaces/mcp/stdio-server',
+  'time/schedule-process',
   'memory/team/mortal-process',
   'memory/team/race-process',
 ]

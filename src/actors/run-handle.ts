@@ -152,7 +152,7 @@ export class RunHandle implements Run {
       const { schema, key } = checkOptions(webhookOptionsSchema, given, 'run.webhook')
       const { id, result: secret } = await this.#drawn(webhookName, key)
       return {
-        url: webhookPath(id, secret),
+        url: `${this.#core.host.publicUrl ?? ''}${webhookPath(id, secret)}`,
         wait: (options?: SignalOptions) =>
           this.waitForSignal(signalOfWebhook(id), { ...options, ...(schema === undefined ? {} : { schema }) }),
       }

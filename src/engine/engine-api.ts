@@ -102,6 +102,11 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
    * Their commands begin in the folder `root` or below it, which is not a fence: they have the rights of the process. Default: not offered.
    */
   plans?: { root: string }
+  /**
+   * The address at which services reach the routes of this engine, like `https://tasks.example.org/errand`: the `url` of a webhook begins with
+   * it. Default: none, and the `url` is a path.
+   */
+  publicUrl?: string
   /** Answers `model:embed`: an AI SDK embedding model object (spec v3 or v4). Memory uses it only with `memory.similarity: 'embeddings'`. */
   embeddingModel?: EmbeddingModelLike
   /** Maximum of executor runs that are open in this engine at the same time. Default 10. */

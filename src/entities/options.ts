@@ -53,9 +53,18 @@ export type ChildOf<F extends z.ZodRawShape> = z.output<z.ZodObject<F>> & {
   tasks?: Record<string, ChildOf<F>> | undefined
 }
 
+/** The same before it is parsed. */
+export type GivenChildOf<F extends z.ZodRawShape> = z.input<z.ZodObject<F>> & {
+  after?: string | string[] | undefined
+  tasks?: Record<string, GivenChildOf<F>> | undefined
+}
+
 /** Children by local name, each with these fields. `id` is their name in a JSON Schema. */
-export function childrenSchema<F extends z.ZodRawShape>(fields: F, id?: string): z.ZodType<Record<string, ChildOf<F>>> {
-  const child: z.ZodType<ChildOf<F>> = z.lazy(
+export function childrenSchema<F extends z.ZodRawShape>(
+  fields: F,
+  id?: string,
+): z.ZodType<Record<string, ChildOf<F>>, Record<string, GivenChildOf<F>>> {
+  const child: z.ZodType<ChildOf<F>, GivenChildOf<F>> = z.lazy(
     () =>
       z.strictObject({
         ...fields,
@@ -64,7 +73,7 @@ export function childrenSchema<F extends z.ZodRawShape>(fields: F, id?: string):
           .optional()
           .describe('Siblings that must be completed first, by name.'),
         tasks: children.optional(),
-      }) as unknown as z.ZodType<ChildOf<F>>,
+      }) as unknown as z.ZodType<ChildOf<F>, GivenChildOf<F>>,
   )
   const children = z.record(z.string().min(1), id === undefined ? child : child.meta({ id }))
   return children.describe('Its subtasks, by local name.')
@@ -315,6 +324,16 @@ export const memoryOptionsSchema = once(() =>
 )
 export type ParsedMemoryOptions = z.output<ReturnType<typeof memoryOptionsSchema>>
 
+/** Without a slash at its end. */
+const publicUrlSchema = z
+  .string()
+  .max(1_000)
+  .refine(
+    (text) => /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/i.test(text) && URL.canParse(text),
+    'expected an http or https address such as https://tasks.example.org/errand, without credentials, query and fragment',
+  )
+  .transform((text) => text.replace(/\/+$/, ''))
+
 /** The options of `createEngine`. */
 export const engineOptionsSchema = once(() =>
   z.strictObject({
@@ -345,6 +364,7 @@ export const engineOptionsSchema = once(() =>
     /** Validated by `memoryOptionsSchema`, so that errors name the option `memory`. */
     memory: z.unknown().optional(),
     plans: z.strictObject({ root: z.string().min(1) }).optional(),
+    publicUrl: publicUrlSchema.optional(),
     embeddingModel: objectWith<object>(['doEmbed'], 'expected an embedding model object with `doEmbed`').optional(),
     maxConcurrent: z.int().min(1).default(10),
     limits: z.record(nameSchema, z.int().min(1)).default({}),

@@ -36,3 +36,8 @@ export const webhookName = 'webhook'
 export const webhookPath = (entryId: string, secret: string): string => `/signals/${entryId}.${secret}`
 /** The name of the signal that a request to a webhook is, by the journal entry of its token. */
 export const signalOfWebhook = (entryId: string): string => `${webhookName}:${entryId}`
+/** The journal entry that a signal of this name would be for; undefined for a name that no webhook has. */
+export function webhookOfSignal(name: string): string | undefined {
+  const prefix = signalOfWebhook('')
+  return name.startsWith(prefix) ? name.slice(prefix.length) : undefined
+}

@@ -69,7 +69,10 @@ export type Received<S, T, Ms> = AnswerTo<S, T> | ([Ms] extends [undefined] ? ne
 
 /** What `run.webhook` returns. */
 export interface Webhook<R = unknown> {
-  /** The path for the service: \`/signals/TOKEN\`, below the address of the server. The token is its only credential, and works once. */
+  /**
+   * Where the service sends its request: `/signals/TOKEN` below the `publicUrl` of the engine; without one only this path. The token is the
+   * only credential, and works once.
+   */
   readonly url: string
   /** Waits for the request, like `run.waitForSignal`: returns its body. */
   wait<Ms extends Duration | undefined = undefined>(

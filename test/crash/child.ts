@@ -46,7 +46,12 @@ export function startEngine(
   within: readonly string[] = [],
 ) {
   const given: ProcessOptions = { ledger: place.ledger, effects: place.effects, ...options }
-  const node = [process.execPath, '--disable-warning=ExperimentalWarning', script, JSON.stringify(given)]
+  return startProgram(script, given, within)
+}
+
+/** A program that gets its options as JSON and reports lines of JSON. */
+export function startProgram(file: string, given: object, within: readonly string[] = []) {
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', file, JSON.stringify(given)]
   const [program, ...args] = [...within, ...node] as [string, ...string[]]
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] })
   let stderr = ''

@@ -477,7 +477,9 @@ describe('a task that was resumed or answered and waits for a slot', () => {
     await engine.create({ executor: 'work' })
     const held = await hands.started(0)
     expect(await engine.answer(task, 'yes')).toMatchObject({ status: 'input_required', ready: true, questions: [] })
-    expect((await refusalOf(engine.answer(task, 'no'), 'NO_QUESTION')).message).toContain('already been answered')
+    expect((await refusalOf(engine.answer(task, 'no'), 'NO_QUESTION')).message).toContain(
+      'has no open question any more',
+    )
     held.end.resolve(null)
     expect(await engine.result(task)).toBe('yes')
   })

@@ -38,6 +38,7 @@ describe('engine.create', () => {
       blockedBy: [],
       questions: [],
       progress: null,
+      generation: 1,
       attempt: 1,
       run: 0,
       notBefore: null,

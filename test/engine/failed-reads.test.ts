@@ -214,8 +214,8 @@ describe('a failed read of the journal', () => {
     let broken = true
     ledger.read = (query) =>
       read((tx) => {
-        const list = broken ? refuse : tx.call.list
-        return query({ ...tx, call: { ...tx.call, list } })
+        const ofGeneration = broken ? refuse : tx.call.ofGeneration
+        return query({ ...tx, call: { ...tx.call, ofGeneration } })
       })
     const task = await engine.create({ executor: 'work' })
     await reached(engine, task, 'waiting')

@@ -186,6 +186,7 @@ it('routeOf reads the links of linkTo; an invalid link leads to the overview or 
     { view: 'task', id: 'task-ü/1' },
     { view: 'new', parentId: null },
     { view: 'new', parentId: 'task-1' },
+    { view: 'schedules' },
     { view: 'overview' },
   ] as const) {
     expect(routeOf(linkTo(route))).toEqual(route)

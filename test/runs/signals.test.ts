@@ -51,8 +51,32 @@ describe('a wait for a signal', () => {
     expect(await engine.why(task)).toMatchObject({
       reason: 'signal',
       at: 60_000,
-      message: 'It waits for the signal "paid", until 1970-01-01T00:01:00.000Z. `signal` sends it.',
+      message:
+        'It waits for the signal "paid" since 1970-01-01T00:00:00.000Z, until 1970-01-01T00:01:00.000Z. `signal` sends it.',
     })
+  })
+
+  it('is what `why` names without its token when it is for a webhook, also beside a signal', async () => {
+    const clock = new SimulatedClock(0)
+    let token = ''
+    const { engine, task } = await setup(
+      async (_task, run) => {
+        const hooks = [await run.webhook(), await run.webhook()]
+        token = (hooks[0]?.url ?? '').slice('/signals/'.length)
+        const signals = ['paid', 'webhook:mine'].map((name) => run.waitForSignal(name))
+        await Promise.all([...hooks.map((hook) => hook.wait()), ...signals])
+      },
+      { clock },
+    )
+    await reached(engine, task, 'waiting')
+    const since = 'since 1970-01-01T00:00:00.000Z.'
+    expect((await engine.why(task)).message).toBe(
+      `It waits for the signal "paid", "webhook:mine" and calls to its webhooks ${since} \`signal\` sends it.`,
+    )
+    for (const name of ['paid', 'webhook:mine']) await engine.signal(task, name)
+    await engine.bus.call('task:receive', { token })
+    await clock.rest()
+    expect((await engine.why(task)).message).toBe(`It waits for a call to its webhook ${since}`)
   })
 
   it('ends in place when the signal comes while the run is still busy', async () => {

@@ -184,3 +184,18 @@ expectTypeOf((await engine.task.context({ taskId: 'task-a', format: 'json' })).k
 expectTypeOf(await engine.task.context({ taskId: 'task-a', format: 'text' })).toEqualTypeOf<{ text: string }>()
 declare const either: 'json' | 'text'
 expectTypeOf((await engine.task.context({ taskId: 'task-a', format: either })).text).toEqualTypeOf<string | undefined>()
+
+const nightly = { name: 'nightly', every: '1d' } as const
+const build = { executor: 'resize', input: { dir: 'a' } }
+await engine.schedules.put({
+  ...nightly,
+  task: { name: 'Nightly', tasks: { build, test: { after: 'build', goal: 'Test it' } } },
+})
+// @ts-expect-error: a field of a subtask of a schedule that does not exist.
+await engine.schedules.put({ ...nightly, task: { name: 'Nightly', tasks: { build: { exectuor: 'resize' } } } })
+// @ts-expect-error: a schedule makes many tasks, which cannot have the same key.
+await engine.schedules.put({ ...nightly, task: { name: 'Nightly', tasks: { build: { key: 'a' } } } })
+// @ts-expect-error: siblings are named by texts.
+await engine.schedules.put({ ...nightly, task: { name: 'Nightly', tasks: { build: { ...build, after: 1 } } } })
+// @ts-expect-error: the same holds for the subtasks of a new task by the ability.
+await engine.bus.call('task:create', { name: 'Nightly', tasks: { build: { exectuor: 'resize' } } })

@@ -1,13 +1,17 @@
 // The current view, as encoded in the fragment of the address.
 
-export type Route = { view: 'overview' } | { view: 'task'; id: string } | { view: 'new'; parentId: string | null }
+export type Route =
+  | { view: 'overview' }
+  | { view: 'schedules' }
+  | { view: 'task'; id: string }
+  | { view: 'new'; parentId: string | null }
 
 export function routeOf(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#/, '').split('?')
   const [first, second] = path.split('/').filter(Boolean)
   if (first === 'task' && second !== undefined) return { view: 'task', id: decoded(second) }
   if (first === 'new') return { view: 'new', parentId: new URLSearchParams(query).get('parent') }
-  return { view: 'overview' }
+  return { view: first === 'schedules' ? first : 'overview' }
 }
 
 /** A mistyped link must not break the page. */
@@ -23,5 +27,5 @@ export function linkTo(route: Route): string {
   if (route.view === 'task') return `#/task/${encodeURIComponent(route.id)}`
   if (route.view === 'new')
     return route.parentId === null ? '#/new' : `#/new?parent=${encodeURIComponent(route.parentId)}`
-  return '#/'
+  return route.view === 'schedules' ? '#/schedules' : '#/'
 }

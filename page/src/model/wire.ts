@@ -3,6 +3,7 @@
 import type { Call } from '../../../src/entities/call.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { RunRecord } from '../../../src/entities/run.ts'
+import type { ScheduleRecord } from '../../../src/entities/schedule.ts'
 import type { Task, TaskStatus } from '../../../src/entities/task.ts'
 import type { StreamItem, Why } from '../../../src/entities/views.ts'
 
@@ -140,6 +141,20 @@ export interface Fact {
 export interface FactPage {
   facts: Fact[]
   next: number | null
+}
+
+/** A schedule as listed, without the fields that the page does not use. */
+export interface Schedule
+  extends Pick<ScheduleRecord, 'name' | 'cron' | 'everyMs' | 'timezone' | 'overlap' | 'paused'> {
+  /** The next planned times; none while it is paused. */
+  next: number[]
+  last: (Pick<NonNullable<ScheduleRecord['last']>, 'tick' | 'outcome'> & { error?: { message: string } }) | null
+  latest: { id: string; status: TaskStatus } | null
+}
+
+export interface SchedulePage {
+  schedules: Schedule[]
+  next: string | null
 }
 
 /** A problem (RFC 9457) with the engine's code and details. */

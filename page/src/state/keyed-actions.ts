@@ -15,7 +15,8 @@ export const actionKeys: Readonly<Record<(typeof bulkActions)[number] | 'answer'
 
 /** Opens the dialog of the action with this key. Returns whether there is one. */
 export function askByKey(key: string): boolean {
-  if (past.peek() !== null || route.peek().view === 'new') return false
+  const { view } = route.peek()
+  if (past.peek() !== null || view === 'new' || view === 'schedules') return false
   if (key === actionKeys.answer) return askForAnswer()
   const action = bulkActions.find((each) => actionKeys[each] === key)
   if (action === undefined) return false

@@ -15,6 +15,7 @@ export const activeId = signal<string | null>(null)
 /** The text announced to screen readers. */
 export const announcement = signal('')
 
+export const linkToSchedules: string = linkTo({ view: 'schedules' })
 export const linkToNew: string = linkTo({ view: 'new', parentId: null })
 
 export function go(to: Route): void {
@@ -31,6 +32,7 @@ function showRoute(): void {
   route.value = routeOf(location.hash)
   const here = route.value
   if (here.view === 'overview') document.title = 'errand'
+  if (here.view === 'schedules') document.title = 'Schedules · errand'
   if (here.view === 'task') activeId.value = here.id
   if (here.view === 'task' && session.peek()?.id === here.id) return
   session.peek()?.close()

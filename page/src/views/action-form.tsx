@@ -16,8 +16,20 @@ export interface ActionDialogProps {
   onDone: () => void
 }
 
+interface SubmitProps extends Pick<ActionDialogProps, 'onClose' | 'onDone'> {
+  label: string
+  name: string
+  refusalOf?: (error: unknown) => Problem
+}
+
+/** Submits the request of an action on a task. */
+export function useSubmit({ action, shown, ...dialog }: ActionDialogProps) {
+  const refusalOf = (error: unknown) => withNumber(problemOf(error), shown.task)
+  return useRequest({ label: actionLabels[action], name: shown.task.name, refusalOf, ...dialog })
+}
+
 /** Sends the request, shows its outcome, and closes the dialog on success. */
-export function useSubmit({ action, shown, onClose, onDone }: ActionDialogProps) {
+export function useRequest({ label, name, refusalOf = problemOf, onClose, onDone }: SubmitProps) {
   const [problem, setProblem] = useState<Problem | null>(null)
   const [busy, setBusy] = useState(false)
   const submit = async (request: () => Promise<unknown>) => {
@@ -25,13 +37,13 @@ export function useSubmit({ action, shown, onClose, onDone }: ActionDialogProps)
     setProblem(null)
     try {
       await request()
-      announce(`${actionLabels[action]}: done for ${shown.task.name}`)
+      announce(`${label}: done for ${name}`)
       onDone()
       onClose()
     } catch (error) {
-      const refusal = withNumber(problemOf(error), shown.task)
+      const refusal = refusalOf(error)
       setProblem(refusal)
-      announce(`${actionLabels[action]} refused: ${refusal.detail}`)
+      announce(`${label} refused: ${refusal.detail}`)
       return error
     } finally {
       setBusy(false)

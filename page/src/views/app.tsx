@@ -13,6 +13,7 @@ import { searchId } from './filters.tsx'
 import { onKey } from './grid-keys.ts'
 import { HelpDialog } from './help-dialog.tsx'
 import { Overview } from './overview.tsx'
+import { Schedules } from './schedules.tsx'
 import { TaskPage } from './task-page.tsx'
 
 export function App() {
@@ -43,6 +44,7 @@ function View() {
   const here = route.value
   if (here.view === 'task') return <TaskPage />
   if (here.view === 'new') return <CreateTask />
+  if (here.view === 'schedules') return <Schedules />
   return <Overview />
 }
 

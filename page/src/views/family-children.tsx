@@ -28,7 +28,7 @@ export function ChildrenTable({ rows, count, family, spanOfRow, now, pageSize, s
   return (
     <>
       <div class="scroll-x" tabIndex={0} role="group" aria-label="Children">
-        <table class="children">
+        <table class="rows children">
           <thead>
             <tr>
               <th scope="col">State</th>

@@ -1,7 +1,7 @@
 // The first view: what needs a person, plots, filters and the tree of all tasks.
 
 import { isFiltering } from '../model/tree.ts'
-import { linkToNew } from '../state/navigation.ts'
+import { linkToNew, linkToSchedules } from '../state/navigation.ts'
 import { choice, leftOut, listing, loaded, past } from '../state/task-list.ts'
 import { BulkBar } from './bulk.tsx'
 import { Filters, StateFilters } from './filters.tsx'
@@ -23,6 +23,9 @@ export function Overview() {
       <div class="tools">
         <Filters />
         <Scrubber />
+        <a href={linkToSchedules} class="button">
+          Schedules
+        </a>
       </div>
       {leftOut.value > 0 ? (
         <p class="hint">

@@ -7,6 +7,7 @@ import { startOf } from '../../core/storable-text.ts'
 import type { CallRecord } from '../../entities/call.ts'
 import type { RunnableTasks } from '../../entities/executor.ts'
 import { type Question, toQuestion } from '../../entities/question.ts'
+import { webhookName, webhookOfSignal } from '../../entities/signal.ts'
 import { isSettled, noReason, type TaskRecord } from '../../entities/task.ts'
 import type { Why } from '../../entities/views.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
@@ -248,7 +249,7 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   const open = yield* tx.call.open(task.id)
   const awaited = yield* awaitedBy(tx, task)
   const waits = open.filter((entry) => entry.kind === 'sleep' || entry.kind === 'signal')
-  if (awaited.length === 0 && waits.length > 0) return explainOutside(waits, base)
+  if (awaited.length === 0 && waits.length > 0) return yield* explainOutside(tx, waits, base)
   const children = (yield* tx.task.children(task.id)).filter((child) => child.status !== 'completed')
   return {
     ...base,
@@ -263,15 +264,33 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
 }
 
 /** It sleeps, or waits for signals. */
-function explainOutside(waits: readonly CallRecord[], base: Base): Why {
+function* explainOutside(tx: Reads, waits: readonly CallRecord[], base: Base): Op<Why> {
   const at = firstDue(waits)
-  const names = [...new Set(waits.filter(({ kind }) => kind === 'signal').map(({ name }) => `"${name}"`))]
-  if (names.length === 0) {
+  const signals = waits.filter(({ kind }) => kind === 'signal')
+  // The oldest comes first.
+  const [first] = signals
+  if (first === undefined) {
     return { ...base, reason: 'timer', at, message: `It sleeps until ${isoTime(at as number)}.` }
   }
+  const names = new Set<string>()
+  let hooks = 0
+  for (const { name } of signals) {
+    if (yield* isOfWebhook(tx, name)) hooks++
+    else names.add(`"${name}"`)
+  }
+  const awaited = [
+    names.size > 0 && `the signal ${listOf([...names])}`,
+    hooks > 0 && (hooks === 1 ? 'a call to its webhook' : 'calls to its webhooks'),
+  ].filter(Boolean)
   const until = at === null ? '' : `, until ${isoTime(at)}`
-  const message = `It waits for the signal ${listOf(names)}${until}. \`signal\` sends it.`
+  const help = names.size > 0 ? ' `signal` sends it.' : ''
+  const message = `It waits for ${awaited.join(' and ')} since ${isoTime(first.createdAt)}${until}.${help}`
   return { ...base, reason: 'signal', at, message }
+}
+
+function* isOfWebhook(tx: Reads, signal: string): Op<boolean> {
+  const entryId = webhookOfSignal(signal)
+  return entryId !== undefined && (yield* tx.call.get(entryId))?.name === webhookName
 }
 
 function firstDue(waits: readonly CallRecord[]): number | null {

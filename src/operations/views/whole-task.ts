@@ -24,6 +24,7 @@ export const wholeTaskSchema = once(() =>
     blockedBy: z.array(z.string()),
     questions: z.array(questionSchema()),
     progress: z.object({ fraction: z.number(), note: z.string().nullable(), at: z.number() }).nullable(),
+    generation: z.int(),
     attempt: z.int(),
     run: z.int(),
     version: z.int(),

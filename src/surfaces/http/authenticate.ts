@@ -71,7 +71,8 @@ export class Admission {
     onAnswered: { release: () => void },
   ): Promise<HttpEngine['bus']> {
     this.#guard(request)
-    if (this.#source.hasTenants) throw new Refusal('NOT_FOUND', 'A server of several tenants takes no webhooks.')
+    if (this.#source.hasTenants)
+      throw new Refusal('NOT_FOUND', 'A handler of several tenants takes no webhooks: the token names no tenant.')
     const service: Principal = { scopes: [] }
     onAnswered.release = this.#limited(limitKeyOf(service, addressOf(peer)))
     return this.#busOf(service)

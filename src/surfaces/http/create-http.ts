@@ -54,7 +54,7 @@ export function createHttp(engines: HttpEngine | TenantEngines<HttpEngine>, opti
   const handler = Object.assign(fetch, { fetch, close: async () => service.close() })
   if ('engineFor' in engines) return handler
   return Object.assign(handler, {
-    openapi: () => openApiDocument(engines.bus.abilities(), checked.basePath),
+    openapi: () => openApiDocument(engines.bus.abilities(), { basePath: checked.basePath, takesWebhooks: true }),
   })
 }
 

@@ -58,6 +58,7 @@ type Handler = (asked: Asked) => Answer | Promise<Answer>
 
 export class HttpService {
   readonly #options: CheckedHttpOptions
+  readonly #takesWebhooks: boolean
   readonly #admission: Admission
   readonly #streams: EventStreams
   readonly #inFlight = new ByteBudget(maxBytesInFlight)
@@ -68,6 +69,7 @@ export class HttpService {
 
   constructor(source: EngineSource<HttpEngine>, options: CheckedHttpOptions, credentials: Credentials) {
     this.#options = options
+    this.#takesWebhooks = !source.hasTenants
     this.#admission = new Admission(source, options, credentials)
     this.#streams = new EventStreams(options)
     this.#router = this.#routed()
@@ -261,7 +263,10 @@ export class HttpService {
 
   /** Contains only what the caller may call. */
   #documentFor(client: Admitted): OpenApiDocument {
-    return openApiDocument(abilitiesFor(client), this.#options.basePath)
+    return openApiDocument(abilitiesFor(client), {
+      basePath: this.#options.basePath,
+      takesWebhooks: this.#takesWebhooks,
+    })
   }
 
   #problem(thrown: unknown, request: ServedRequest): Answer {

@@ -36,8 +36,16 @@ const tags: OpenApiDocument['tags'] = [
   { name: 'Abilities', description: 'All abilities of the engine, by id.' },
 ]
 
+interface DocumentOptions {
+  basePath: string
+  takesWebhooks: boolean
+}
+
 /** The document of these abilities, sorted by id. */
-export function openApiDocument(abilities: readonly Ability[], basePath: string): OpenApiDocument {
+export function openApiDocument(
+  abilities: readonly Ability[],
+  { basePath, takesWebhooks }: DocumentOptions,
+): OpenApiDocument {
   const named = namedAbilities(abilities)
   const paths: OpenApiDocument['paths'] = {}
   const add = (path: string, method: string, operation: OpenApiOperation): void => {
@@ -48,6 +56,7 @@ export function openApiDocument(abilities: readonly Ability[], basePath: string)
     if (answering !== undefined) add(route.path, route.method.toLowerCase(), routeOperation(route, answering))
   }
   for (const [path, operation] of Object.entries(ownOperations)) add(path, 'get', operation)
+  if (takesWebhooks) add('/signals/{token}', 'post', webhookOperation)
   for (const [id, each] of named) add(`/abilities/${id}`, 'post', abilityOperation(each))
   return {
     openapi: '3.1.0',
@@ -108,6 +117,25 @@ const ownOperations: Readonly<Record<string, OpenApiOperation>> = {
   ),
   '/openapi.json': ownOperation('getDocument', 'This document', 'application/json', { type: 'object' }),
   '/docs': ownOperation('getDocs', 'This document as a readable page', 'text/html', { type: 'string' }),
+}
+
+/** Without credentials, so it is in the document of each client. */
+const webhookOperation: OpenApiOperation = {
+  operationId: 'callWebhook',
+  tags: ['Engine'],
+  summary: 'Call the webhook of a run',
+  description:
+    'For a service that calls back: the run gets the body, which is JSON, or else a text. The token is the credential, and works once.',
+  security: [],
+  parameters: [{ name: 'token', in: 'path', required: true, schema: { type: 'string' } }],
+  requestBody: {
+    required: false,
+    content: { 'application/json': { schema: {} }, '*/*': { schema: { type: 'string' } } },
+  },
+  responses: {
+    '202': { description: 'The run gets the body.' },
+    ...problems(['400', '403', '404', '409', '413', '415', '429']),
+  },
 }
 
 function objectOf(properties: Record<string, unknown>): Record<string, unknown> {

@@ -86,6 +86,14 @@ const writes = defineExecutor({
   },
 })
 
+const collects = defineExecutor({
+  async run(_task, run) {
+    await run.waitForSignal('paid', { timeoutMs: '1d' })
+    const hook = await run.webhook()
+    return hook.wait()
+  },
+})
+
 /** Fails in the first attempt and succeeds in the next. */
 const failsOnce = defineExecutor({
   run(task) {
@@ -96,7 +104,7 @@ const failsOnce = defineExecutor({
 
 const engine = await createEngine({
   ledger,
-  executors: { count, asks, confirms, named, inquires, greet, rests, fails, failsOnce, bakes, writes },
+  executors: { count, asks, confirms, named, inquires, greet, rests, fails, failsOnce, bakes, collects, writes },
   model: createScriptedModel(() => ({ reasoning: 'It looks fine.', text: 'I looked at it, and it is done.' })),
   maxConcurrent: 8,
 })

@@ -40,7 +40,7 @@ it('errand answer refuses a question that was already answered', async () => {
   expect(await place.errand('answer', id, 'y')).toMatchObject({
     code: 2,
     out: '',
-    err: expect.stringMatching(/^errand: .*already been answered.*\n$/),
+    err: expect.stringMatching(/^errand: .*has no open question any more.*\n$/),
   })
   const { err } = await place.errand('answer', id, 'y', '--json')
   expect(JSON.parse(err)).toMatchObject({ error: { code: 'NO_QUESTION' } })

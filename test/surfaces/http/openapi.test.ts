@@ -83,7 +83,7 @@ it('the OpenAPI document contains only what the principal may call', async () =>
     expect(brokenReferences(document)).toEqual([])
     return document as OpenApiDocument
   }
-  const own = ['/abilities', '/docs', '/openapi.json']
+  const own = ['/abilities', '/docs', '/openapi.json', '/signals/{token}']
   expect(Object.keys((await documentOfPrincipal()).paths).sort()).toEqual(own)
   expect(Object.keys((await documentOfPrincipal()).components.schemas)).toEqual(['Problem'])
   expect((await ask('GET', '/docs')).body).not.toContain('/tasks')
@@ -93,6 +93,14 @@ it('the OpenAPI document contains only what the principal may call', async () =>
   expect(Object.keys((await documentOfPrincipal()).paths).sort()).toEqual(
     [...own, '/abilities/engine:status', '/status'].sort(),
   )
+})
+
+it('the OpenAPI document describes the call of a webhook, which needs no credentials', async () => {
+  const { http } = await openWorld()
+  const call = http.openapi().paths['/signals/{token}']?.['post']
+  expect(call).toMatchObject({ security: [], parameters: [{ name: 'token', in: 'path', required: true }] })
+  expect(Object.keys(call?.requestBody?.content ?? {})).toEqual(['application/json', '*/*'])
+  expect(Object.keys(call?.responses ?? {})).toEqual(expect.arrayContaining(['202', '404', '409', '413']))
 })
 
 it('the OpenAPI document describes path, query, headers, body and required scope of each operation', async () => {

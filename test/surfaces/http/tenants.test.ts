@@ -3,6 +3,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { Engine } from '../../../src/engine/engine-api.ts'
+import type { Run } from '../../../src/entities/executor.ts'
 import {
   createHttp,
   type HttpEngine,
@@ -12,7 +13,7 @@ import {
   type TenantEngines,
 } from '../../../src/surfaces/http/index.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
-import { openEngine, turns } from '../../engine/world.ts'
+import { openEngine, reached, turns } from '../../engine/world.ts'
 import { ask, eventsOf, problemIn, type Reply, requestOf, token } from './world.ts'
 
 /** The credentials are the principal itself, as JSON, which this program accepts without a check. */
@@ -217,4 +218,33 @@ it('V-08 tenants of one HTTP server do not see each other', async () => {
   expect([await total(ann), await total(bob)]).toEqual([1, 0])
   expect((await fetch(`${server.url}/tasks`)).status).toBe(401)
   expect([200, 503]).toContain((await fetch(server.url, { headers: bearing(bob) })).status)
+})
+
+it('the webhooks of a tenant are taken by a handler of its engine that admits no client, and not by the handler of all tenants', async () => {
+  const publicUrl = 'https://tasks.example.org/hooks/acme'
+  const work = async (_task: unknown, run: Run) => {
+    const hook = await run.webhook()
+    await run.progress(0, hook.url)
+    return hook.wait()
+  }
+  const engine = await openEngine({ publicUrl, executors: { work } })
+  const { http } = await openTenants({ engineFor: () => engine })
+  const hooks = createHttp(engine, { basePath: '/hooks/acme', authenticate: () => null })
+  onTestFinished(() => hooks.close())
+  const task = await engine.create({ executor: 'work' })
+  const { progress } = await reached(engine, task, 'waiting')
+  const { pathname } = new URL(progress?.note as string)
+  const anonymous = { authorization: '' }
+  const other = pathname.slice('/hooks/acme'.length)
+  expect(problemIn(await ask(http, 'POST', other, {}, anonymous))).toMatchObject({ status: 404 })
+  expect((await ask(hooks, 'GET', '/hooks/acme/tasks', undefined, anonymous)).status).toBe(401)
+  expect((await ask(hooks, 'POST', pathname, { amount: 3 }, anonymous)).status).toBe(202)
+  expect(await engine.result(task)).toEqual({ amount: 3 })
+})
+
+it('the OpenAPI document of a tenant has no webhooks, which its handler does not take', async () => {
+  const { as } = await openTenants()
+  const { body } = await as(ann)('GET', '/openapi.json')
+  expect(body.paths).toHaveProperty(['/tasks'])
+  expect(body.paths).not.toHaveProperty(['/signals/{token}'])
 })

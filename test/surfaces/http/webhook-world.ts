@@ -5,8 +5,11 @@ import type { ExecutorTask, Run } from '../../../src/entities/executor.ts'
 import { reached } from '../../engine/world.ts'
 import { openWorld, serve } from './world.ts'
 
-export async function createTaskEngine(work: (task: ExecutorTask, run: Run) => unknown) {
-  const world = await openWorld({}, { executors: { work } })
+export async function createTaskEngine(
+  work: (task: ExecutorTask, run: Run) => unknown,
+  options: { publicUrl?: string } = {},
+) {
+  const world = await openWorld({}, { executors: { work }, ...options })
   const engine = world.engine as Engine
   const { id } = (await engine.create({ executor: 'work' })) as { id: string }
   const task = await reached(engine, id, ({ status }) => status === 'waiting' || status === 'input_required')

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Run } from '../../../src/entities/executor.ts'
 import { maxSignalBytes } from '../../../src/entities/signal.ts'
+import { createEngine } from '../../../src/index.ts'
+import { refusalOf } from '../../engine/world.ts'
 import { createTaskEngine } from './webhook-world.ts'
 
 const orders = z.object({ amount: z.int().min(1) })
@@ -31,6 +33,27 @@ describe('a webhook of a run', () => {
     })
     await engine.answer(task, true)
     expect(await engine.result(task)).toBe(url)
+  })
+
+  it.each([
+    ['https://tasks.example.org/', 'https://tasks.example.org'],
+    ['http://tasks.example.org:8080/errand', 'http://tasks.example.org:8080/errand'],
+  ])('has an address that begins with the public URL of the engine: %s', async (publicUrl, begin) => {
+    const { engine, task, post, url } = await createTaskEngine(work, { publicUrl })
+    expect(url.slice(0, begin.length + 9)).toBe(`${begin}/signals/`)
+    expect(await post(url.slice(begin.length), { amount: 12 })).toMatchObject({ status: 202 })
+    expect(await engine.result(task)).toEqual({ amount: 12 })
+  })
+
+  it.each([
+    'tasks.example.org',
+    'ftp://tasks.example.org',
+    'https://a:b@c.d',
+    'https://a.b/?c',
+    'https://',
+    'https://a b/',
+  ])('has no address that begins with %s, which createEngine refuses', async (publicUrl) => {
+    await refusalOf(createEngine({ publicUrl }), 'INVALID_INPUT')
   })
 
   it('is unknown by another token, and takes nothing for it', async () => {

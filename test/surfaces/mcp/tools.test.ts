@@ -6,6 +6,7 @@ import { ErrandError } from '../../../src/core/errors.ts'
 import type { EngineOptions } from '../../../src/engine/engine-api.ts'
 import { type AgentSession, type McpFetchOptions, mcpFetchHandler } from '../../../src/surfaces/mcp/index.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
+import { scheduleOperations } from '../../../src/time/operations/schedules.ts'
 import { openEngine } from '../../engine/world.ts'
 import { allTools } from './all-tools.ts'
 import { modernRequest, post, type Reply, replyOf, requestOf, token } from './world.ts'
@@ -63,6 +64,13 @@ it('the MCP tools exclude abilities that are not for models, that require confir
     expect(listed).not.toContain(name)
     expect((await call(name)).error?.code).toBe(-32_602)
   }
+})
+
+it('the MCP tools exclude schedules, also where the server names them, because schedules are not for models', async () => {
+  const ids = scheduleOperations.map(({ id }) => id)
+  const { call, names } = await open({ abilities: ['task:get', 'schedules:*', ...ids] })
+  expect(await names()).toEqual(['task_get'])
+  for (const id of ids) expect((await call(id.replace(':', '_'))).error?.code).toBe(-32_602)
 })
 
 it('the MCP tools have distinct names even if two ids differ only in their colons', async () => {

@@ -60,6 +60,15 @@ const hostile = `# Plan
 |---|---|
 | 1 | 2 |`
 
+it('the page of a task that waits for a signal names it, and then that it waits for a call to its webhook', async () => {
+  const taskId = await server.create({ name: 'Collect the fee', executor: 'collects' })
+  const page = await opened(taskId)
+  const time = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`
+  await page.getByText(new RegExp(`It waits for the signal "paid" since ${time}, until ${time}\\.`)).waitFor()
+  await server.call('task:signal', { taskId, name: 'paid' })
+  await page.getByText(new RegExp(`It waits for a call to its webhook since ${time}\\.`)).waitFor()
+})
+
 it('the page of a failed task says its error in its head, and unfolds its stack and its causes', async () => {
   const taskId = await server.create({ name: 'Fire the bowl', executor: 'fails' })
   const context = await newContext()
