@@ -32,8 +32,9 @@ export interface AgentSession {
 export interface McpOptions {
   /**
    * The abilities offered as tools: ids, `module:*`, `*`, and the names of toolsets, `worker`, `lead` and `observer`. Abilities that are not
-   * for models, that require confirmation by a person, or that stream are never offered. `plan:run` is offered only if its own id is listed:
-   * clients then run plans, and so commands. Default: `['worker']`.
+   * for models, that require confirmation by a person, or that stream are never offered. `plan:run` and
+   * `schedules:put` with its relatives are offered only if their own ids are listed: clients then run plans and add schedules, and so run
+   * commands. Default: `['worker']`.
    */
   abilities?: readonly string[] | undefined
   /**

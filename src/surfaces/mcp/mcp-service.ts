@@ -38,7 +38,11 @@ export interface Peer {
 const surfaceName = 'mcp'
 
 /** Runs commands, so it becomes a tool only where the server names it. */
-const planRun = 'plan:run'
+/**
+ * Abilities that are not for models, and that a server may name all the same: it vouches for its clients then, as for programs. A pattern does
+ * not name them.
+ */
+const isForNamed = (id: string): boolean => id === 'plan:run' || id.startsWith('schedules:')
 
 /** The server side of all connections to one engine. */
 export class McpService {
@@ -75,7 +79,7 @@ export class McpService {
   /** Calls the listener after every known change of the tools. Returns a function that unsubscribes. */
   onToolsChanged(listener: () => void): () => void {
     return this.#engine.bus.onRegister((ability) => {
-      if (this.#offers(ability) || ability.id === planRun) listener()
+      if (this.#offers(ability) || isForNamed(ability.id)) listener()
     })
   }
 
@@ -111,11 +115,11 @@ export class McpService {
   #tools(peer: Peer): Tool[] {
     const { bus } = this.#engine
     const table = bus.toolsFor(this.#caller(peer))
-    const plans = this.#planTools(peer)
-    return [...table.definitions, ...plans.definitions].flatMap(({ function: { name, description, parameters } }) => {
-      const planAbility = plans.abilityOf(name)
-      const ability = bus.get(planAbility ?? (table.abilityOf(name) as string))
-      if (ability === undefined || (planAbility === undefined && !this.#offers(ability))) return []
+    const named = this.#namedTools(peer)
+    return [...table.definitions, ...named.definitions].flatMap(({ function: { name, description, parameters } }) => {
+      const namedAbility = named.abilityOf(name)
+      const ability = bus.get(namedAbility ?? (table.abilityOf(name) as string))
+      if (ability === undefined || (namedAbility === undefined && !this.#offers(ability))) return []
       const tool: Tool = { name, description, inputSchema: parameters as Tool['inputSchema'] }
       if (this.#options.abilities.brief.has(ability.id)) return [tool]
       const { $schema: _dialect, ...outputSchema } = ability.outputSchema
@@ -124,8 +128,8 @@ export class McpService {
   }
 
   #abilityOf(toolName: string, peer: Peer): Ability | undefined {
-    const planAbility = this.#planTools(peer).abilityOf(toolName)
-    if (planAbility !== undefined) return this.#engine.bus.get(planAbility)
+    const named = this.#namedTools(peer).abilityOf(toolName)
+    if (named !== undefined) return this.#engine.bus.get(named)
     const id = this.#engine.bus.toolsFor(this.#caller(peer)).abilityOf(toolName)
     const ability = id === undefined ? undefined : this.#engine.bus.get(id)
     return ability !== undefined && this.#offers(ability) ? ability : undefined
@@ -140,15 +144,13 @@ export class McpService {
     return listAllows(this.#options.abilities.all, id)
   }
 
-  /**
-   * `plan:run`, where the server names it: it is not for models, and a server that names it vouches for its clients. A pattern does not, nor
-   * does it make up for credentials that do not hold everything.
-   */
-  #planTools(peer: Peer): ToolTable {
+  /** Abilities that are not for models, where the server names them. Naming does not make up for credentials that do not hold everything. */
+  #namedTools(peer: Peer): ToolTable {
     const { bus } = this.#engine
-    const ability = this.#options.abilities.all.includes(planRun) ? bus.get(planRun) : undefined
-    const isOffered = ability !== undefined && mayCall(ability, this.#planCaller(peer)) === true
-    return toolTable(isOffered && peer.principal?.taskId === undefined ? [ability] : [])
+    if (peer.principal?.taskId !== undefined) return toolTable([])
+    const caller = this.#program(peer)
+    const named = this.#options.abilities.all.filter(isForNamed).flatMap((id) => bus.get(id) ?? [])
+    return toolTable(named.filter((ability) => mayCall(ability, caller) === true))
   }
 
   #offersTasks(): boolean {
@@ -213,7 +215,7 @@ export class McpService {
     const signal = AbortSignal.any(ends)
     const onUndelivered = answer === undefined ? {} : { onUndelivered: answer.whenLost }
     return (abilityId, input) => {
-      const caller = abilityId === planRun ? this.#planCaller(peer) : this.#caller(peer)
+      const caller = isForNamed(abilityId) ? this.#program(peer) : this.#caller(peer)
       return this.#sessions.call(who, abilityId, input, { caller, signal, ...onUndelivered })
     }
   }
@@ -232,8 +234,8 @@ export class McpService {
     }
   }
 
-  /** The caller of `plan:run`: a program, unless its credentials say that it is a model. */
-  #planCaller(peer: Peer): Caller {
+  /** The caller of abilities that the server names for programs: a program, unless its credentials say that it is a model. */
+  #program(peer: Peer): Caller {
     const { model: _model, ...caller } = this.#caller(peer)
     return peer.principal?.model ? { ...caller, model: true } : caller
   }

@@ -66,11 +66,25 @@ it('the MCP tools exclude abilities that are not for models, that require confir
   }
 })
 
-it('the MCP tools exclude schedules, also where the server names them, because schedules are not for models', async () => {
+it('the MCP tools have schedules only where the server names them by their ids, for a client that is no task', async () => {
+  const pattern = await open({ abilities: ['task:get', 'schedules:*'] })
+  expect(await pattern.names()).toEqual(['task_get'])
+  expect((await pattern.call('schedules_list')).error?.code).toBe(-32_602)
   const ids = scheduleOperations.map(({ id }) => id)
-  const { call, names } = await open({ abilities: ['task:get', 'schedules:*', ...ids] })
-  expect(await names()).toEqual(['task_get'])
-  for (const id of ids) expect((await call(id.replace(':', '_'))).error?.code).toBe(-32_602)
+  const { engine, call, names } = await open({ abilities: ['task:get', ...ids] })
+  expect(await names()).toEqual(['task_get', ...ids.map((id) => id.replace(':', '_'))])
+  const input = (given: object) => ({ name: 'hourly', ...given })
+  const put = await call('schedules_put', input({ every: '1h', task: { name: 'look' } }))
+  expect(put.result).toMatchObject({ structuredContent: { schedule: { name: 'hourly', paused: false } } })
+  await call('schedules_pause', input({}))
+  const listed = await call('schedules_list', {})
+  expect(listed.result).toMatchObject({ structuredContent: { schedules: [{ name: 'hourly', paused: true }] } })
+  await call('schedules_resume', input({}))
+  await call('schedules_trigger', input({}))
+  await call('schedules_backfill', input({ from: Date.now() - 7_200_000, to: Date.now() }))
+  expect((await engine.list()).tasks.map(({ name }) => name)).toEqual(['look', 'look', 'look'])
+  await call('schedules_remove', input({}))
+  expect((await call('schedules_list', {})).result).toMatchObject({ structuredContent: { schedules: [] } })
 })
 
 it('the MCP tools have distinct names even if two ids differ only in their colons', async () => {
