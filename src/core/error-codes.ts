@@ -91,3 +91,84 @@ export const httpErrorCodes = {
 } as const satisfies Record<string, string>
 
 export type HttpErrorCode = keyof typeof httpErrorCodes
+
+/** The HTTP status with which each code is answered. */
+export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> = {
+  // The request is invalid; sending it again fails again.
+  INVALID_INPUT: 400,
+  UNKNOWN_OPTION: 400,
+  UNKNOWN_EXECUTOR: 400,
+  INVALID_ANSWER: 400,
+  INVALID_SIGNAL: 400,
+  INVALID_RESULT: 400,
+  INVALID_PLAN: 400,
+  TYPE_MISMATCH: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  // The request conflicts with the current state; it may succeed later.
+  INVALID_TRANSITION: 409,
+  KEY_CONFLICT: 409,
+  KEY_IN_USE: 409,
+  PARENT_CLOSED: 409,
+  BLOCKED: 409,
+  CYCLE: 409,
+  HAS_CHILDREN: 409,
+  HAS_EXECUTOR: 409,
+  NOT_OWNER: 409,
+  STALE_CLAIM: 409,
+  NOT_CLAIMABLE: 409,
+  LIMIT_EXCEEDED: 409,
+  CURSOR_AHEAD: 409,
+  RUN_ENDED: 409,
+  WITHDRAWN: 409,
+  NO_QUESTION: 409,
+  TASK_FAILED: 409,
+  TASK_CANCELED: 409,
+  POISONED: 409,
+  CHILD_FAILED: 409,
+  GROUP_STUCK: 409,
+  ALREADY_REGISTERED: 409,
+  ALREADY_ACTIVE: 409,
+  NOT_ACTIVE: 409,
+  AGENTS_ACTIVE: 409,
+  OBJECTIVES_OPEN: 409,
+  BRANCH_CLOSED: 409,
+  NO_MODEL: 409,
+  // The resource existed once.
+  TASK_DELETED: 410,
+  PURGED: 410,
+  CURSOR_TOO_OLD: 410,
+  VERSION_CONFLICT: 412,
+  BODY_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  RATE_LIMITED: 429,
+  // The server failed.
+  EXECUTION_ERROR: 500,
+  CALL_FAILED: 500,
+  CALL_INTERRUPTED: 500,
+  CALL_DIVERGED: 500,
+  OUTCOME_UNKNOWN: 500,
+  INTERNAL_ERROR: 500,
+  UNSUPPORTED_RUNTIME: 500,
+  LEDGER_CORRUPT: 500,
+  LEDGER_EXISTS: 500,
+  LEDGER_FOREIGN: 500,
+  LEDGER_VERSION: 500,
+  LEDGER_UNTRUSTED: 500,
+  LEDGER_WRITE_FAILED: 500,
+  REDACT_FAILED: 500,
+  NOT_OFFERED: 501,
+  // Temporarily unavailable.
+  ENGINE_CLOSED: 503,
+  LEDGER_BUSY: 503,
+  LEDGER_UNAVAILABLE: 503,
+  TOO_MANY_STREAMS: 503,
+  TIMEOUT: 504,
+}
+
+/** 500 for a code that this copy of the package does not define. */
+export function httpStatusOf(code: string): number {
+  return Object.hasOwn(statusOfCode, code) ? statusOfCode[code as keyof typeof statusOfCode] : 500
+}

@@ -1,6 +1,6 @@
 // The error class of the engine, used on every surface. A message says what happened, with the ids and values seen, why, and
 // what would work.
-import type { ErrorCode } from './error-codes.ts'
+import { type ErrorCode, httpStatusOf } from './error-codes.ts'
 
 export type { ErrorCode } from './error-codes.ts'
 
@@ -59,6 +59,11 @@ export class ErrandError extends Error {
     this.code = code
     this.details = details
     Object.defineProperty(this, marker, { value: true })
+  }
+
+  /** The HTTP status for its code, as errand's own routes answer it: 404 for `NOT_FOUND`. docs/reference/errors.md lists all. */
+  get httpStatus(): number {
+    return httpStatusOf(this.code)
   }
 
   /** True for an ErrandError of any copy of the package. */

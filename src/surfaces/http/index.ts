@@ -8,3 +8,4 @@ export { createHttp, type HttpHandler, type TenantHttpHandler } from './create-h
 export type { HttpEngine, HttpOptions } from './http-options.ts'
 export type { OpenApiDocument } from './openapi.ts'
 export { type ErrandServer, type ServeOptions, serve } from './page/serve.ts'
+export { streamResponse } from './stream-response.ts'

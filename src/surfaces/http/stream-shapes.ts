@@ -42,7 +42,12 @@ const shapes: Readonly<Record<string, StreamShape>> = {
     batches: { ability: 'event:pages', itemsOf: (chunk) => (chunk as { events: unknown[] }).events },
     id: (chunk) => (chunk as Item).seq,
   },
-  'task:stream': { ...plain, id: (chunk) => (isLastOfItsEvent(chunk as Item) ? (chunk as Item).seq : undefined) },
+  'task:stream': {
+    ...plain,
+    // A browser takes an event `error` for a broken connection, and many pages end the stream then.
+    name: (chunk) => ((chunk as Item).type === 'error' && (chunk as Item).willRetry ? 'attempt_failed' : typeOf(chunk)),
+    id: (chunk) => (isLastOfItsEvent(chunk as Item) ? (chunk as Item).seq : undefined),
+  },
 }
 
 /** For other abilities, events are named by the `type` of the chunk and have no id. */

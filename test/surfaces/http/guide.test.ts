@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { statusOfCode } from '../../../src/core/error-codes.ts'
 import { httpOptionsSchema } from '../../../src/surfaces/http/http-options.ts'
 import { routes } from '../../../src/surfaces/http/routes.ts'
-import { statusOfCode } from '../../../src/surfaces/web/problem.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../../docs/guides/http.md'), 'utf8')
 

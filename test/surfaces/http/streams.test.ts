@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { untilAborted } from '../../../src/core/signals.ts'
 import { defineExecutor } from '../../../src/index.ts'
-import { toNodeListener } from '../../../src/surfaces/http/index.ts'
+import { streamResponse, toNodeListener } from '../../../src/surfaces/http/index.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
 import { eventsOf, openWorld, problemIn, requestOf, token, type World } from './world.ts'
 
@@ -117,6 +117,32 @@ it('the SSE stream of a task is answered with 204 after the client has received 
       expect((await world.ask('GET', path.replace('ID', id), undefined, { 'last-event-id': lastId })).status).toBe(204)
     }
   }
+})
+
+it('the SSE stream of a task names a failure that will be retried otherwise than `error`, which browsers take for a broken connection', async () => {
+  const world = await openWorld({}, { executors: { breaks } })
+  const { id } = await world.engine.create({ executor: 'breaks', retry: { maxAttempts: 2, backoffMs: 1 } })
+  await world.engine.settled(id)
+  const events = await (await follow(world, `/tasks/${id}/stream`)).rest()
+  const failures = events.filter(({ data }) => data.type === 'error')
+  expect(failures.map(({ event, data }) => [event, data['willRetry']])).toEqual([
+    ['attempt_failed', true],
+    ['error', false],
+  ])
+})
+
+it('streamResponse answers a route of the program with the same events, 204 after the end, and 404 for an unknown task', async () => {
+  const world = await openWorld({}, { executors: { talk } })
+  const { id } = await world.engine.create({ executor: 'talk' })
+  const ask = (task: string | { id: string }, headers: Record<string, string> = {}) =>
+    streamResponse(world.engine, task, new Request('http://localhost/orders/1/events', { headers }))
+  const events = await eventsOf(await ask({ id })).rest()
+  expect(events).toEqual(await (await follow(world, `/tasks/${id}/stream`)).rest())
+  const [, second] = events
+  expect(await eventsOf(await ask(id, { 'last-event-id': second?.id as string })).rest()).toEqual(events.slice(2))
+  expect((await ask(id, { 'last-event-id': events.at(-1)?.id as string })).status).toBe(204)
+  expect((await ask('missing')).status).toBe(404)
+  expect((await ask(id, { 'last-event-id': 'x' })).status).toBe(400)
 })
 
 it('the SSE stream of a task is refused for an unknown task, an invalid position and a missing scope with a status, not with an event', async () => {
