@@ -126,7 +126,7 @@ export async function overview(): Promise<string> {
     "  --ledger FILE  or postgres://USER@HOST/DATABASE; default: ERRAND_LEDGER, else .errand/ledger.db here or in a parent folder, else the one in git's common directory",
     '  --json         print one JSON value per line',
     '',
-    'TASK or ID is the number of a task (#3), its id, or any unique prefix of its id.',
+    'TASK or ID is the number of a task (#3), its id, any unique prefix of its id, or its name, if one open task has it.',
     'Exit codes: 0 done; 1 failed, canceled, or blocked by a failed task; 2 bad input; 3 only tasks are left that wait for an answer, a resume or a claim; 130 interrupted.',
     '"errand help VERB" describes a verb.',
   ].join('\n')

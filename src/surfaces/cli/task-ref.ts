@@ -1,16 +1,17 @@
-// Finds the task that a user names by its id, any unique prefix of the id, or #seq.
+// The task that a command is about, or the refusal that there is none.
 
 import { ErrandError } from '../../core/errors.ts'
 import type { Engine } from '../../engine/engine-api.ts'
 import type { Task } from '../../entities/task.ts'
+import { namedTask } from '../terminal/named-task.ts'
 
 /** @throws ErrandError NOT_FOUND, or INVALID_INPUT { candidates } when several tasks fit. */
 export async function findTask(engine: Engine, ref: string): Promise<Task> {
-  const task = await engine.find(ref)
+  const task = await namedTask(engine, ref)
   if (task !== null) return task
   throw new ErrandError(
     'NOT_FOUND',
-    `There is no task ${ref}. Name a task by its number (#3), its id, or any unique prefix of its id; "errand ps --all" lists them.`,
+    `There is no task ${ref}. Name a task by its number (#3), its id (or any unique prefix of it), or its name; "errand ps --all" lists them.`,
     { taskId: ref },
   )
 }

@@ -6,6 +6,7 @@ import type { Engine } from '../../engine/engine-api.ts'
 import type { Task, TaskStatus } from '../../entities/task.ts'
 import type { TaskRow } from '../../operations/views/task-row.ts'
 import { misuse } from '../terminal/arguments.ts'
+import { namedTask } from '../terminal/named-task.ts'
 import { namingTask } from '../terminal/terminal-errors.ts'
 import type { Printer } from './printer.ts'
 import { shownValue } from './shown-value.ts'
@@ -156,33 +157,7 @@ export class Session {
 
   /** A number is never taken as the prefix of an id. */
   async #named(ref: string): Promise<Task | null> {
-    if (!/^#?\d+$/.test(ref)) return await this.#byIdOrName(ref)
+    if (!/^#?\d+$/.test(ref)) return await namedTask(this.engine, ref)
     return await this.engine.find(ref.startsWith('#') ? ref : `#${ref}`)
-  }
-
-  async #byIdOrName(ref: string): Promise<Task | null> {
-    let ambiguity: unknown
-    try {
-      const task = await this.engine.find(ref)
-      if (task !== null) return task
-    } catch (error) {
-      // The text may still be the name of one task.
-      ambiguity = error
-    }
-    const named = await this.#byName(ref)
-    if (named === null && ambiguity !== undefined) throw ambiguity
-    return named
-  }
-
-  async #byName(name: string): Promise<Task | null> {
-    if (name.length > 500 || name.trim() === '') return null
-    const named = (await this.rows({ text: name })).filter((row) => row.name === name)
-    if (named.length > 1) {
-      throw misuse(
-        `${named.length} tasks have the name ${name}: ${named.map(({ seq }) => `#${seq}`).join(', ')}. Name one by its number.`,
-        { candidates: named.map(({ id }) => id) },
-      )
-    }
-    return named[0] === undefined ? null : await this.engine.get(named[0].id)
   }
 }

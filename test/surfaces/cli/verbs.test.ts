@@ -137,6 +137,23 @@ it('errand retry gives a new attempt, and with --allow-divergence allows calls t
   expect(retried).toMatchObject([{ attempt: 2, divergence: 'allow' }])
 })
 
+it('a task is named by its name if one open task has it, or if no open task and one other has it', async () => {
+  await using place = new Workplace()
+  for (const name of ['one', 'twin', 'twin', 'one']) await place.errand('add', name)
+  expect(await place.errand('cancel', 'one')).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/2 open tasks have the name one: #1, #4\. Name one by its number\./),
+  })
+  expect((await place.errand('cancel', '#1')).code).toBe(0)
+  expect((await place.errand('show', 'one')).out).toContain('#4')
+  expect((await place.errand('cancel', 'one')).code).toBe(0)
+  expect(await place.errand('why', 'one')).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/2 tasks have the name one: #1, #4\./),
+  })
+  expect((await place.errand('why', 'other')).err).toContain('or its name; "errand ps --all" lists them')
+})
+
 it('an ambiguous prefix of an id lists the candidates', async () => {
   await using place = new Workplace()
   for (let index = 0; index < 40; index++) await place.errand('add', `t${index}`)

@@ -175,7 +175,7 @@ it('X-028 the REPL finds a task by number, id, prefix of the id, or unique name;
   ])
   expect({ code, out }).toEqual({ code: 2, out: '3\ntrue\n21\n' })
   const twins = await ran(['/create twin --by-hand', '/create twin --by-hand', '/show twin'])
-  expect(twins).toMatchObject({ code: 2, err: expect.stringMatching(/2 tasks have the name twin: #1, #2\./) })
+  expect(twins).toMatchObject({ code: 2, err: expect.stringMatching(/2 open tasks have the name twin: #1, #2\./) })
   const quoted = await ran(['/create two words --by-hand', '/cancel "two words" no need', '/why $'])
   expect(quoted).toMatchObject({ code: 0, out: expect.stringMatching(/\n#1 two words canceled\n/) })
 })
