@@ -57,6 +57,22 @@ it('engine.why names the failed or canceled dependencies of a task, and what wou
   )
 })
 
+it('engine.why names the task with which a chain of dependencies begins, and its state', async () => {
+  const engine = await openEngine({ executors: { fails: () => Promise.reject(new Error('no paper')) } })
+  const first = await engine.create({ name: 'print', executor: 'fails', autoStart: false })
+  const second = await engine.create({ name: 'fold', blockedBy: [first.id] })
+  const third = await engine.create({ name: 'post', blockedBy: [second.id] })
+  expect((await engine.why(second)).message).toBe('It comes after #1 print, not yet completed.')
+  expect((await engine.why(third)).message).toBe(
+    'It comes after #2 fold, not yet completed. 2 tasks back, its chain begins: #1 print is submitted.',
+  )
+  await engine.start(first)
+  await engine.settled(first)
+  expect((await engine.why(third)).message).toBe(
+    'It comes after #2 fold, not yet completed. 2 tasks back, its chain begins: #1 print failed: no paper. `retry` gives it a new attempt.',
+  )
+})
+
 it('engine.why says how a settled task ended, and what would help', async () => {
   const engine = await openEngine()
   const [failed, canceled, completed, unexplained] = await engine.create(

@@ -71,6 +71,8 @@ export function* explain(tx: Reads, id: string, canRun: CanRun, now?: Now): Op<W
 }
 
 const maxReasonLength = 200
+/** How many tasks back the beginning of a chain is looked for. */
+const maxChain = 1_000
 
 function settledText(task: TaskRecord): string {
   if (task.status === 'completed') return `${nameOf(task)} is completed.`
@@ -241,8 +243,23 @@ function* explainBlockers(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
       `It comes after ${listOf(by.failed)}, which failed. \`retry\` gives a failed task a new attempt, \`unblock\` ends the wait, \`cancel\` ends this task.`,
     by.canceled.length > 0 &&
       `It comes after ${listOf(by.canceled)}, which was canceled and will never complete. \`unblock\` ends the wait, \`cancel\` ends this task.`,
+    yield* explainRoot(tx, task),
   ]
   return { ...base, reason: 'blocked', tasks: ids, message: sentences.filter(Boolean).join(' ') }
+}
+
+/** Where the chain of tasks that it comes after begins, if that is not a task right before it: what has to happen first. */
+function* explainRoot(tx: Reads, task: TaskRecord): Op<string> {
+  let [root, length]: [TaskRecord, number] = [task, 0]
+  for (; root.openBlockers > 0 && length < maxChain; length++) {
+    const before: string | undefined = root.stuckBy ?? (yield* tx.dependency.openBlockers(root.id))[0]
+    const found: TaskRecord | undefined = before === undefined ? undefined : yield* tx.task.get(before)
+    if (found === undefined) break
+    root = found
+  }
+  if (length < 2) return ''
+  const state = isSettled(root.status) ? settledText(root) : `${nameOf(root)} is ${recordStateWord(root)}.`
+  return `${length} tasks back, its chain begins: ${state}`
 }
 
 function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
