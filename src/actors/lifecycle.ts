@@ -18,6 +18,7 @@ import { publishExecutors } from '../operations/steps/published-executors.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../operations/steps/recover.ts'
 import { dueAfter, type StepContext } from '../operations/steps/step-context.ts'
 import { plainViews, viewsOf } from '../operations/steps/views.ts'
+import { allAsShown, type LostRuns, noLostRuns, readLostRuns } from '../operations/views/lost-runs.ts'
 import type { EngineHost } from './engine-host.ts'
 import { Feed } from './feed.ts'
 import { Inspection } from './inspection.ts'
@@ -232,7 +233,13 @@ export class Lifecycle {
 
   /** Tasks as they are shown to people. */
   async views(records: readonly TaskRecord[]): Promise<Task[]> {
-    return plainViews(records) ?? this.ledger.read((tx) => viewsOf(tx, records))
+    const views = plainViews(records) ?? (await this.ledger.read((tx) => viewsOf(tx, records)))
+    return await allAsShown(this, views)
+  }
+
+  /** Those of dead engines. An engine that works takes them over itself, so its views cost no read for it. */
+  async lostRuns(): Promise<LostRuns> {
+    return this.#working || this.#closing ? noLostRuns : await readLostRuns(this.ledger)
   }
 
   nextId(prefix: string): string {

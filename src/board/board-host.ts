@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import type { Drafter } from '../operations/drafts/draft.ts'
 import type { StepContext } from '../operations/steps/step-context.ts'
+import type { LostRuns } from '../operations/views/lost-runs.ts'
 
 export interface BoardHost {
   /** Turns the input of `create` into rows. */
@@ -11,6 +12,7 @@ export interface BoardHost {
   step<R>(step: Step<R>): Promise<R>
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
   stepContext(): Promise<StepContext>
+  lostRuns(): Promise<LostRuns>
   nextId(prefix: string): string
 }
 

@@ -120,15 +120,16 @@ export const whySchema = once(() =>
   }),
 )
 
-export function whyOnBoard(
+export async function whyOnBoard(
   host: BoardHost,
   target: BoardTarget,
   ref: BoardRef,
 ): Promise<z.output<ReturnType<typeof whySchema>>> {
+  const lost = await host.lostRuns()
   return readBoard(host, target.board, function* (tx) {
     const found = yield* findOnBoard(tx, target, ref)
     const { id: taskId } = found.task
-    const why = yield* explain(tx, taskId, null)
+    const why = yield* explain(tx, taskId, null, lost)
     const blockers = (yield* tx.board.blockersOf(target.board, taskId)).filter((each) => each.open)
     return {
       id: shownRef(found),

@@ -133,6 +133,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     report: (error, context) => void opened.promise.then(({ life }) => life.report(error, context)).catch(() => {}),
     drafter,
     isWorking: () => life?.supervisor.isWorking ?? false,
+    lostRuns: async () => (await opened.promise).life.lostRuns(),
     latestPieceAt: (taskId) => life?.latestPieceAt.get(taskId),
     canRun: agents.canRun,
     offeredModels: agents.offeredModels,

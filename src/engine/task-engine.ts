@@ -32,7 +32,6 @@ import {
   deleteOptionsSchema,
   eventsOptionsSchema,
   eventTypeSchema,
-  generationOptionsSchema,
   graphOptionsSchema,
   inspectionObserverSchema,
   inspectOptionsSchema,
@@ -51,6 +50,7 @@ import {
   workOptionsSchema,
 } from '../entities/options.ts'
 import { type PlanOptions, type PlanRun, planOptionsSchema } from '../entities/plan-run.ts'
+import { generationOptionsSchema } from '../entities/run.ts'
 import { filterByStatus } from '../entities/status-filter.ts'
 import { type Outcome, type Task, titleOf } from '../entities/task.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
@@ -73,7 +73,7 @@ import { readGraph } from '../operations/task/graph.ts'
 import { taskOperations } from '../operations/task/index.ts'
 import { readTasks, startHeldTasks } from '../operations/task/start-held.ts'
 import { updateStep } from '../operations/task/update.ts'
-import { taskWhy } from '../operations/task/why.ts'
+import { readWhy } from '../operations/task/why.ts'
 import type { PlanHost } from '../plans/plan-run.ts'
 import type { AbilityMethods } from './ability-methods.ts'
 import { asOwner, asWriter, claimTokenOf } from './claimed-task.ts'
@@ -254,7 +254,7 @@ export class TaskEngine extends DerivedMethods {
   }
 
   async why(ref: TaskRef): Promise<Why> {
-    return taskWhy.read(this.#context(), idOf(ref))
+    return readWhy(this.#context(), idOf(ref))
   }
 
   async plan(source: string | object, options: PlanOptions = {}): Promise<PlanRun> {

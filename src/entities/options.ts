@@ -28,12 +28,6 @@ import {
 } from './task-fields.ts'
 import type { AnswerSchema } from './wait-options.ts'
 
-/** Counts from 1; see `run.continueAsNew`. */
-export const generationSchema = z.int().min(1)
-
-/** Options of `engine.calls` and `engine.runs`. */
-export const generationOptionsSchema = once(() => z.strictObject({ generation: generationSchema.optional() }))
-
 const { autoComplete, onInterrupt, onChildFailure, onDependencyFailure, tags } = taskFields
 
 /** The fields of `create` without `tasks` and `after`, which build trees. */

@@ -1,6 +1,7 @@
 // The run: one period of WORKING. Its number is the fence against writes of a stale owner.
 import { z } from 'zod'
 import type { StoredError } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 
 /**
  * The task is working: its function runs (`live`), or waits in memory for other tasks without a slot (`parked`), or has what it waited for
@@ -54,3 +55,9 @@ export const runShape = {
 
 /** One run of a task. Times are epoch milliseconds. */
 export interface RunRecord extends z.output<z.ZodObject<typeof runShape>> {}
+
+/** Counts from 1; see `run.continueAsNew`. */
+export const generationSchema = z.int().min(1)
+
+/** Options of `engine.calls` and `engine.runs`. */
+export const generationOptionsSchema = once(() => z.strictObject({ generation: generationSchema.optional() }))

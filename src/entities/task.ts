@@ -159,7 +159,10 @@ export interface Task<R = unknown> extends StoredFields {
    * Waits only for a slot and the end of its last run (shown as *queued*), or without an executor for a claim (shown as *claimable*).
    */
   ready: boolean
-  /** The reason given to `cancel` or `fail`, `interrupted`, or `released`; null otherwise. */
+  /**
+   * The reason given to `cancel` or `fail`, `interrupted`, or `released`; null otherwise. A task is WORKING and `interrupted` while the
+   * engine of its run is dead and no other has taken it over.
+   */
   statusReason: string | null
   result: R | null
   error: StoredError | null
@@ -230,14 +233,19 @@ export function outcomeOf(task: Pick<TaskRecord, 'status' | 'result' | 'error' |
 }
 
 /** The state of a task in one word for people. */
-export type StateWord = TaskStatus | 'queued' | 'claimable' | 'blocked'
+export type StateWord = TaskStatus | 'queued' | 'claimable' | 'blocked' | 'interrupted'
 
 /**
  * The state for people, the same word on every surface: that of the ledger, except `queued` for a task that waits for a slot, `claimable`
- * for one that waits for a claim, and `blocked` for one that has not begun and comes after others.
+ * for one that waits for a claim, `blocked` for one that has not begun and comes after others, and `interrupted` for one whose engine has
+ * died in its run.
  */
-export function stateWord(task: Pick<Task, 'status' | 'ready' | 'executor'>, openBlockers: number): StateWord {
+export function stateWord(
+  task: Pick<Task, 'status' | 'statusReason' | 'ready' | 'executor'>,
+  openBlockers: number,
+): StateWord {
   if (task.ready) return isQueuedTask(task) ? 'queued' : 'claimable'
+  if (task.status === 'working' && task.statusReason === 'interrupted') return 'interrupted'
   return task.status === 'submitted' && openBlockers > 0 ? 'blocked' : task.status
 }
 

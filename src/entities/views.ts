@@ -27,6 +27,7 @@ export const whyReasons = [
   'children',
   'closing',
   'running',
+  'lost',
   'settled',
 ] as const
 
@@ -39,7 +40,8 @@ export interface Why {
    * ledger share is reached; `blocked`: dependencies are open; `timer`: it must not start before a time; `answer`: a question is open;
    * `signal`: it waits for a signal; `executor`: no working engine has its executor; `model`: its executor is an agent without a model;
    * `claim`: it has no executor and waits to be claimed; `held`: it must be started or resumed; `children`: it waits for other tasks, or is
-   * a group of which no task runs now; `closing`: queued, but its last run is still ending; `running`; `settled`.
+   * a group of which no task runs now; `closing`: queued, but its last run is still ending; `running`; `lost`: the engine of
+   * its run is dead, and no other has taken it over yet; `settled`.
    */
   reason: (typeof whyReasons)[number]
   /** The reason as text, with what would help. */

@@ -12,6 +12,7 @@ import type { Task, TaskRecord } from '../entities/task.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import type { Drafter, TaskDraft } from './drafts/draft.ts'
 import type { StepContext } from './steps/step-context.ts'
+import type { LostRuns } from './views/lost-runs.ts'
 
 export interface AbilityHost {
   /** The engine with the rights of this caller, once it is open. @throws the error that kept it from opening. */
@@ -53,6 +54,8 @@ export interface AbilityHost {
   wake(): Promise<void>
   /** Whether the engine runs tasks: false before `work` and while it closes. */
   isWorking(): boolean
+  /** The runs of dead engines; none for an engine that works, which takes them over. */
+  lostRuns(): Promise<LostRuns>
   /** When the model that is answering for a task has sent the latest piece; undefined if it has sent none to this process. */
   latestPieceAt(taskId: string): number | undefined
   /** Which tasks of an executor this engine can run now. */

@@ -179,6 +179,19 @@ it('EngineLink reads changed rows again: the first at once, later ones together 
   link.close()
 })
 
+it('EngineLink reads rows again that may have changed without an event', async () => {
+  const server = new FakeServer()
+  server.add('a', 'b')
+  const { link, open, until } = setup(server)
+  await open()
+  server.rows.set('a', { ...server.rows.get('a')!, status: 'working', statusReason: 'interrupted' })
+  link.readAgain(['a'])
+  await until(() => link.store.rows.get('a')?.statusReason === 'interrupted')
+  link.readAgain([])
+  expect(server.asked).toEqual([['a']])
+  link.close()
+})
+
 it('EngineLink reads at most 1,000 rows per request, and twice a second during a burst', async () => {
   const server = new FakeServer()
   const ids = Array.from({ length: 2_100 }, (_, index) => `t${index}`)

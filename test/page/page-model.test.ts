@@ -36,7 +36,7 @@ it('isQueued depends on the readiness and the executor of a task, not on its sta
 const content = (text: string, offset: number, messageId = 'm1') =>
   ({ type: 'content', taskId: 'a', seq: 1, content: text, offset, messageId }) as const
 
-it('a row has one word for its state: that of the ledger, or blocked, queued or claimable', () => {
+it('a row has one word for its state: that of the ledger, or blocked, queued, claimable or interrupted', () => {
   const word = (given: Partial<TaskRow>) => wordOf(rowOf({ id: 'a', ...given }))
   expect(word({ executor: 'work', openBlockers: 1 })).toBe('blocked')
   expect(word({ executor: 'work', ready: true })).toBe('queued')
@@ -44,6 +44,10 @@ it('a row has one word for its state: that of the ledger, or blocked, queued or 
   expect(word({ ready: true })).toBe('claimable')
   expect(word({ executor: 'work', held: true })).toBe('submitted')
   expect(word({ executor: 'work', openBlockers: 1, status: 'waiting' })).toBe('waiting')
+  expect(word({ executor: 'work', status: 'working' })).toBe('working')
+  expect(word({ executor: 'work', status: 'working', statusReason: 'interrupted' })).toBe('interrupted')
+  // Another engine has taken it over.
+  expect(word({ executor: 'work', status: 'waiting', statusReason: 'interrupted', ready: true })).toBe('queued')
 })
 
 it('conversationLines shows a call instead of the message about its start, and omits the message about its end', () => {

@@ -71,6 +71,12 @@ export class EngineLink {
     }
   }
 
+  /** Reads rows again that may have changed without an event. */
+  readAgain(ids: readonly string[]): void {
+    this.store.markDirty(ids)
+    if (ids.length > 0) this.#readSoon()
+  }
+
   close(): void {
     this.#loading++
     this.#closeFeed()

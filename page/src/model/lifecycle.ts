@@ -31,10 +31,12 @@ export const stateLooks: Readonly<Record<TaskStatus, StateLook>> = {
 }
 
 /** The words of the states in the order of a lifecycle. */
-export const stateWords: readonly StateWord[] = ['blocked', 'claimable', 'queued', ...taskStatuses]
+export const stateWords: readonly StateWord[] = ['blocked', 'claimable', 'queued', 'interrupted', ...taskStatuses]
 
 /** The state of a row in the word that the terminal uses, too. */
-export function wordOf(row: Pick<TaskRow, 'status' | 'ready' | 'executor' | 'openBlockers'>): StateWord {
+export function wordOf(
+  row: Pick<TaskRow, 'status' | 'statusReason' | 'ready' | 'executor' | 'openBlockers'>,
+): StateWord {
   return stateWord(row, row.openBlockers)
 }
 

@@ -3,8 +3,10 @@
 import { signal } from '@preact/signals'
 import { problemOf } from '../live/api-client.ts'
 import { missingExecutors } from '../model/attention.ts'
+import { wordOf } from '../model/lifecycle.ts'
 import type { EngineStatus } from '../model/wire.ts'
 import { api } from './api.ts'
+import { session } from './navigation.ts'
 import { link, loaded } from './task-list.ts'
 
 export interface SlotSample {
@@ -38,6 +40,20 @@ function hasBeenPurged({ seq, tasks }: EngineStatus): boolean {
   return suspectedPurge.times === 2
 }
 
+/**
+ * No event reports that an engine has died. One that works takes its runs over, with events; behind one that does not, the page asks whether
+ * the tasks still run.
+ */
+function lookForLostRuns(): void {
+  const { rows } = link.store
+  link.readAgain(
+    [...rows.values()].filter((row) => row.status === 'working' && row.executor !== null).map(({ id }) => id),
+  )
+  const open = session.peek()
+  const row = rows.get(open?.id ?? '')
+  if (row !== undefined && wordOf(row) === 'interrupted' && open?.why.peek()?.reason === 'running') void open.read()
+}
+
 /** Reads the status now and again after each interval, until the server denies access to it. Called once. */
 export async function followStatus(): Promise<void> {
   // For the same ledger the response is not older than this position; the feed may be ahead by the time it arrives.
@@ -49,6 +65,7 @@ export async function followStatus(): Promise<void> {
     const startedAnew = former !== null && former.instanceId !== status.instanceId && status.seq < lastSeq
     if (startedAnew || hasBeenPurged(status)) void link.load()
     engineStatus.value = status
+    if (!status.working) lookForLostRuns()
     missing.value = status.queued === 0 ? [] : missingExecutors(link.store.rows.values(), status, status.at)
     const { used, maxConcurrent } = status.slots
     slotSamples.value = [...slotSamples.peek().slice(-maxSamples + 1), { at: Date.now(), used, max: maxConcurrent }]

@@ -23,6 +23,7 @@ export function reasonOf(row: TaskRow): string {
   if (row.error !== null && row.status === 'failed') return `${row.error.code}: ${row.error.message}`
   const [question] = row.status === 'input_required' ? (readQuestions.value.get(row.id)?.questions ?? []) : []
   if (question !== undefined) return lineOfMarkdown(question.question, maxQuestionLength)
+  if (wordOf(row) === 'interrupted') return 'the process of its engine has ended'
   if (row.statusReason !== null) return row.statusReason
   if (isQueued(row) && lacksExecutor(row)) return `this engine cannot run ${row.executor}`
   if (row.openBlockers > 0) return `blocked by ${row.openBlockers}`

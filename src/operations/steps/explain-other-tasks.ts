@@ -8,6 +8,7 @@ import type { Why } from '../../entities/views.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { isBroken } from '../../machines/family.ts'
 import { recordStateWord } from '../../machines/readiness.ts'
+import { asShown, type LostRuns } from '../views/lost-runs.ts'
 import { loadSharedLimits } from './limits.ts'
 
 /** The maximum of tasks that one sentence lists. */
@@ -34,13 +35,17 @@ export function listOf(items: readonly string[], between = ', '): string {
 }
 
 /** Sentences that follow the reason of a live task, beginning with a space; empty when there are none. */
-export function* familyText(tx: Reads, parent: TaskRecord): Op<string> {
+export function* familyText(tx: Reads, parent: TaskRecord, lost: LostRuns): Op<string> {
   if (parent.childCount === 0) return ''
   const children = (yield* tx.task.children(parent.id)).filter((child) => child.deletedAt === null)
   const open = children.filter((child) => !isSettled(child.status))
   const broken = children.filter((child) => isBroken(child.status))
   return [
-    ...openSentences(parent, open, broken),
+    ...openSentences(
+      parent,
+      open.map((child) => asShown(child, lost)),
+      broken,
+    ),
     ...brokenSentences(parent, broken),
     ...policyText(parent, open),
     ...(yield* laneText(tx, parent, open)),

@@ -13,6 +13,8 @@ import type { Why } from '../../entities/views.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { obstacleOf, recordStateWord } from '../../machines/readiness.ts'
 import { agentName } from '../drafts/known-executors.ts'
+import { isPlanKey } from '../task/keys.ts'
+import { asShown, isLost, type LostRuns } from '../views/lost-runs.ts'
 import { explainLimits, familyText, listOf, nameOf } from './explain-other-tasks.ts'
 import { parkedRun } from './park.ts'
 import { loadTask, loadTasks } from './step-context.ts'
@@ -26,22 +28,24 @@ interface Now {
   latestPieceAt: number | undefined
 }
 
-export function* explain(tx: Reads, id: string, canRun: CanRun, now?: Now): Op<Why> {
+export function* explain(tx: Reads, id: string, canRun: CanRun, lost: LostRuns, now?: Now): Op<Why> {
   const task = yield* loadTask(tx, id)
   const base = { taskId: id, status: task.status, tasks: [] as string[], at: null as number | null }
   switch (obstacleOf(task)) {
     case 'settled':
       return { ...base, reason: 'settled', message: settledText(task) }
     case 'running':
-      if (task.group) return yield* explainGroup(tx, task, base)
+      if (task.group) return yield* explainGroup(tx, task, lost, base)
+      if (isLost(task, lost))
+        return { ...base, reason: 'lost', message: `${lostText([task])}${yield* familyText(tx, task, lost)}` }
       return {
         ...base,
         reason: 'running',
-        message: `${nameOf(task)} is ${yield* whoWorks(tx, task)}.${yield* modelText(tx, task, now)}${yield* familyText(tx, task)}`,
+        message: `${nameOf(task)} is ${yield* whoWorks(tx, task)}.${yield* modelText(tx, task, now)}${yield* familyText(tx, task, lost)}`,
       }
     case 'group':
       if (task.status !== 'submitted') return yield* explainByHand(tx, task, base)
-      if (task.openBlockers > 0) return yield* explainBlockers(tx, task, base)
+      if (task.openBlockers > 0) return yield* explainBlockers(tx, task, lost, base)
       return {
         ...base,
         reason: 'executor',
@@ -50,7 +54,7 @@ export function* explain(tx: Reads, id: string, canRun: CanRun, now?: Now): Op<W
     case 'held':
       return explainHeld(task, base)
     case 'blocked':
-      return yield* explainBlockers(tx, task, base)
+      return yield* explainBlockers(tx, task, lost, base)
     case 'timer':
       return {
         ...base,
@@ -61,7 +65,7 @@ export function* explain(tx: Reads, id: string, canRun: CanRun, now?: Now): Op<W
     case 'answer':
       return yield* explainQuestions(tx, task, base)
     case 'children':
-      return task.executor === null ? yield* explainByHand(tx, task, base) : yield* explainWaits(tx, task, base)
+      return task.executor === null ? yield* explainByHand(tx, task, base) : yield* explainWaits(tx, task, lost, base)
     case 'closing':
       return { ...base, reason: 'closing', message: `It is queued: its last run (${task.run}) is still ending.` }
     case null:
@@ -135,6 +139,18 @@ function silenceText(askedAt: number, now: Now | undefined): string {
     : `${whole} The latest text, reasoning or call of it came ${since(now.latestPieceAt)} ago.`
 }
 
+/** What was running, and what continues it. */
+function lostText(tasks: readonly TaskRecord[]): string {
+  const [first] = tasks as [TaskRecord]
+  const [was, whose, it] =
+    tasks.length === 1
+      ? [`was running (run ${first.run})`, 'its engine', 'It continues']
+      : ['were running', 'their engine', 'They continue']
+  const executors = [...new Set(tasks.map((task) => task.executor as string))]
+  const byPlan = tasks.some(({ key }) => key !== null && isPlanKey(key)) ? '`errand run` with the plan, or ' : ''
+  return `${listOf(tasks.map(nameOf))} ${was}, but the process of ${whose} has ended. ${it} when an engine that has the executor ${listOf(executors)} works on this ledger (on the command line: ${byPlan}\`errand serve\`).`
+}
+
 function* whoWorks(tx: Reads, task: TaskRecord): Op<string> {
   if (task.owner === null)
     return `running${task.run > 0 ? ` (run ${task.run})${yield* whereParked(tx, task)}` : ' by hand'}`
@@ -200,17 +216,28 @@ function* explainByHand(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
 }
 
 /** A group has no work of its own: it stays open as long as a task in it, at any depth, is not settled. */
-function* explainGroup(tx: Reads, group: TaskRecord, base: Base): Op<Why> {
+function* explainGroup(tx: Reads, group: TaskRecord, lost: LostRuns, base: Base): Op<Why> {
   const open = (yield* tx.task.subtree(group.id)).filter(
     (each) => !each.group && each.deletedAt === null && !isSettled(each.status),
   )
-  const running = open.filter((each) => each.status === 'working')
+  const working = open.filter((each) => each.status === 'working')
+  const running = working.filter((each) => !isLost(each, lost))
+  const gone = working.filter((each) => isLost(each, lost))
+  const goneText = gone.length === 0 ? '' : ` ${lostText(gone)}`
   if (running.length > 0) {
     return {
       ...base,
       reason: 'running',
-      tasks: running.map((each) => each.id),
-      message: `${nameOf(group)} is a group and ends with its last task: ${listOf(running.map(nameOf))} ${running.length === 1 ? 'is' : 'are'} running, ${open.length - running.length} more to come.${yield* familyText(tx, group)}`,
+      tasks: working.map((each) => each.id),
+      message: `${nameOf(group)} is a group and ends with its last task: ${listOf(running.map(nameOf))} ${running.length === 1 ? 'is' : 'are'} running, ${open.length - running.length} more to come.${goneText}${yield* familyText(tx, group, lost)}`,
+    }
+  }
+  if (gone.length > 0) {
+    return {
+      ...base,
+      reason: 'lost',
+      tasks: gone.map((each) => each.id),
+      message: `${nameOf(group)} is a group, and none of its tasks runs now.${goneText}${yield* familyText(tx, group, lost)}`,
     }
   }
   const listed = listOf(
@@ -222,12 +249,12 @@ function* explainGroup(tx: Reads, group: TaskRecord, base: Base): Op<Why> {
     ...base,
     reason: 'children',
     tasks: open.map((each) => each.id),
-    message: `${nameOf(group)} is a group. It has started, but none of its tasks runs now.${waiting}${yield* familyText(tx, group)}`,
+    message: `${nameOf(group)} is a group. It has started, but none of its tasks runs now.${waiting}${yield* familyText(tx, group, lost)}`,
   }
 }
 
 /** The blockers of a task, with what would help for those that will not complete by themselves. */
-function* explainBlockers(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
+function* explainBlockers(tx: Reads, task: TaskRecord, lost: LostRuns, base: Base): Op<Why> {
   const ids = yield* tx.dependency.openBlockers(task.id)
   const by = { open: [] as string[], failed: [] as string[], canceled: [] as string[] }
   for (const id of ids) {
@@ -243,13 +270,13 @@ function* explainBlockers(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
       `It comes after ${listOf(by.failed)}, which failed. \`retry\` gives a failed task a new attempt, \`unblock\` ends the wait, \`cancel\` ends this task.`,
     by.canceled.length > 0 &&
       `It comes after ${listOf(by.canceled)}, which was canceled and will never complete. \`unblock\` ends the wait, \`cancel\` ends this task.`,
-    yield* explainRoot(tx, task),
+    yield* explainRoot(tx, task, lost),
   ]
   return { ...base, reason: 'blocked', tasks: ids, message: sentences.filter(Boolean).join(' ') }
 }
 
 /** Where the chain of tasks that it comes after begins, if that is not a task right before it: what has to happen first. */
-function* explainRoot(tx: Reads, task: TaskRecord): Op<string> {
+function* explainRoot(tx: Reads, task: TaskRecord, lost: LostRuns): Op<string> {
   let [root, length]: [TaskRecord, number] = [task, 0]
   for (; root.openBlockers > 0 && length < maxChain; length++) {
     const before: string | undefined = root.stuckBy ?? (yield* tx.dependency.openBlockers(root.id))[0]
@@ -258,11 +285,13 @@ function* explainRoot(tx: Reads, task: TaskRecord): Op<string> {
     root = found
   }
   if (length < 2) return ''
-  const state = isSettled(root.status) ? settledText(root) : `${nameOf(root)} is ${recordStateWord(root)}.`
+  const state = isSettled(root.status)
+    ? settledText(root)
+    : `${nameOf(root)} is ${recordStateWord(asShown(root, lost))}.`
   return `${length} tasks back, its chain begins: ${state}`
 }
 
-function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
+function* explainWaits(tx: Reads, task: TaskRecord, lost: LostRuns, base: Base): Op<Why> {
   const open = yield* tx.call.open(task.id)
   const awaited = yield* awaitedBy(tx, task)
   const waits = open.filter((entry) => entry.kind === 'sleep' || entry.kind === 'signal')
@@ -276,7 +305,7 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
     message:
       awaited.length > 0
         ? `It waits for ${listOf((yield* loadTasks(tx, awaited)).map(nameOf))}.`
-        : `It waits for its children.${yield* familyText(tx, task)}`,
+        : `It waits for its children.${yield* familyText(tx, task, lost)}`,
   }
 }
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { GivenBy } from '../../bus/json-schema.ts'
 import { once } from '../../core/once.ts'
-import { generationSchema } from '../../entities/options.ts'
+import { generationSchema } from '../../entities/run.ts'
 import type { Op, Page, Reads } from '../../ledger/ledger.ts'
 import { defineOperation, type OperationRoute } from '../define-operation.ts'
 import { requireOwn } from '../own-tasks.ts'

@@ -10,6 +10,7 @@ import { dependenciesOf } from '../steps/explain.ts'
 import { loadTask } from '../steps/step-context.ts'
 import { viewsOf } from '../steps/views.ts'
 import { thrownErrorSchema } from '../views/error-view.ts'
+import { allAsShown } from '../views/lost-runs.ts'
 import { taskRowSchema, toRow } from '../views/task-row.ts'
 import { wholeTaskSchema } from '../views/whole-task.ts'
 import { taskIdSchema } from './task-input.ts'
@@ -39,19 +40,26 @@ export const taskGet = defineOperation({
       seq: z.int(),
     }),
   scope: ({ taskId }) => [taskId],
-  handle: ({ taskId }, { caller }, host) =>
-    host.read(function* (tx) {
+  async handle({ taskId }, { caller }, host) {
+    const { view, dependencies, dependents, ...found } = await host.read(function* (tx) {
       yield* requireOwn(tx, caller, [taskId])
       const task = yield* loadTask(tx, taskId)
-      const [view] = yield* viewsOf(tx, [task])
       return {
-        task: redactedFor(caller, view as Task),
+        view: yield* viewsOf(tx, [task]),
         branch: (yield* tx.branch.ofTask(taskId))?.name ?? null,
         dependencies: (yield* visibleAmong(tx, caller, yield* dependenciesOf(tx, taskId))).map(toRow),
         dependents: (yield* visibleAmong(tx, caller, yield* dependentsOf(tx, taskId))).map(toRow),
         seq: yield* tx.event.last(),
       }
-    }),
+    })
+    const [task] = await allAsShown(host, view)
+    return {
+      ...found,
+      task: redactedFor(caller, task as Task),
+      dependencies: await allAsShown(host, dependencies),
+      dependents: await allAsShown(host, dependents),
+    }
+  },
 })
 
 /** Removes the fence of a claim, the key and the input that a program set, and the stack of an error, for a model. */

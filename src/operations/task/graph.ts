@@ -5,6 +5,7 @@ import { defineOperation } from '../define-operation.ts'
 import { idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { graphOf } from '../steps/graph.ts'
 import { briefViewsOf } from '../steps/views.ts'
+import { allAsShown } from '../views/lost-runs.ts'
 import { wholeTaskSchema } from '../views/whole-task.ts'
 import type { ChangeContext } from './define-change.ts'
 import { taskIdSchema } from './task-input.ts'
@@ -29,9 +30,10 @@ export const taskGraph = defineOperation({
 /** Also serves `engine.graph`. */
 export async function readGraph({ host, caller }: ChangeContext, parentId: string | undefined): Promise<TaskGraph> {
   if (parentId === undefined) refuseTasks(caller, 'task:graph without `parentId`')
-  return host.read(function* (tx) {
+  const { order, critical } = await host.read(function* (tx) {
     yield* requireOwn(tx, caller, idsIn(parentId))
     const { order, critical } = yield* graphOf(tx, parentId)
     return { order: yield* briefViewsOf(tx, order), critical }
   })
+  return { order: await allAsShown(host, order), critical }
 }

@@ -12,6 +12,10 @@ export const keyPrefixes = { http: 'http:', chat: 'chat:', own: 'own:', schedule
 /** The prefix of plans' keys (plans/round-key.ts): `errand run` treats a task with such a key as its own. */
 const planPrefix = 'plan:'
 
+export function isPlanKey(key: string): boolean {
+  return key.startsWith(planPrefix)
+}
+
 export function isMadeKey(key: string): boolean {
   return Object.values(keyPrefixes).some((prefix) => key.startsWith(prefix))
 }
@@ -23,7 +27,7 @@ export function isMadeKey(key: string): boolean {
  */
 export function storedKey(caller: Caller, key: string): string {
   const stored = inNamespace(caller, key)
-  if (!stored.startsWith(planPrefix) || mayRunCommands(caller)) return stored
+  if (!isPlanKey(stored) || mayRunCommands(caller)) return stored
   throw new ErrandError(
     'FORBIDDEN',
     `The key "${key}" is refused: keys that begin with "${planPrefix}" belong to the tasks of plans, which run commands, and this caller may not run commands. Use another key.`,

@@ -8,6 +8,7 @@ import { eitherCase } from '../key-case.ts'
 import { belowCaller, idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { requireCursor } from '../steps/purge.ts'
 import { positionSchema } from '../views/event-view.ts'
+import { allAsShown } from '../views/lost-runs.ts'
 import { type TaskRow, taskRowSchema, toPastRow, toRow } from '../views/task-row.ts'
 import { defaultLimit, taskIdSchema } from './task-input.ts'
 
@@ -74,8 +75,8 @@ export const taskList = defineOperation({
       seq: positionSchema(),
     }),
   scope: namedIn,
-  handle: (input, { caller }, host) =>
-    host.read(function* (tx) {
+  async handle(input, { caller }, host) {
+    const { tasks, ...rest } = await host.read(function* (tx) {
       yield* requireOwn(tx, caller, namedIn(input))
       if (input.at !== undefined) refuseTasks(caller, 'task:list of the past')
       const seq = yield* tx.event.last()
@@ -89,7 +90,9 @@ export const taskList = defineOperation({
         next: more ? (tasks.at(-1) as TaskRow).seq : null,
         seq,
       }
-    }),
+    })
+    return { ...rest, tasks: input.at === undefined ? await allAsShown(host, tasks) : tasks }
+  },
 })
 
 function* page(tx: Reads, { at, ids, limit, after }: ListInput, filter: TaskFilter, position: number): Op<TaskRow[]> {

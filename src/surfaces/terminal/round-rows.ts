@@ -129,6 +129,7 @@ export class RoundRows {
       executor: (executor as string) ?? null,
       group: false,
       status: 'submitted',
+      statusReason: null,
       ready: false,
       attempt: 1,
       error: null,
@@ -175,6 +176,7 @@ type RowTask = Pick<
   | 'group'
   | 'executor'
   | 'status'
+  | 'statusReason'
   | 'ready'
   | 'attempt'
   | 'error'

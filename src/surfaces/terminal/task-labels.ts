@@ -8,7 +8,9 @@ import { type BriefTask, isSettled, noReason, type StateWord, stateWord, type Ta
 import { cleanLine, firstLine, fitWidth } from './terminal-text.ts'
 
 /** The state of a task of the engine, as `stateWord` names it. */
-export function stateLabel(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | 'executor'>): StateWord {
+export function stateLabel(
+  task: Pick<Task, 'status' | 'statusReason' | 'ready' | 'blockedBy' | 'executor'>,
+): StateWord {
   return stateWord(task, task.blockedBy.length)
 }
 
@@ -50,7 +52,9 @@ export async function whyLines(engine: Pick<Engine, 'get'>, { message, reason, t
     ...(reason === 'limit' ? ['    errand limit'] : []),
     ...others
       .filter((task) => task !== null)
-      .map((task) => `  ${taskLabel(task)} ${stateLabel(task)} ${endReason(task)}`.trimEnd()),
+      .map((task) =>
+        `  ${taskLabel(task)} ${stateLabel(task)} ${isSettled(task.status) ? endReason(task) : ''}`.trimEnd(),
+      ),
   ]
 }
 
