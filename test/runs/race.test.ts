@@ -170,7 +170,7 @@ describe('a race', () => {
     const { engine, task } = await setup(async (_task, run) => {
       const children = await run.spawn([{ executor: 'other' }, { executor: 'other' }])
       const waits = children.map((child, n) => run.wait(child, { inMemory: true }).then((result) => [n, result]))
-      return [await run.race(waits as never), run.number]
+      return [await run.race(waits), run.number]
     })
     const [, second] = await childrenOf(engine, task)
     await engine.signal(second as never, 'end', 'ended')
@@ -240,7 +240,7 @@ describe('a race', () => {
     const { engine, task } = await setup(async (_task, run) => {
       const children = await run.spawn([{ executor: 'other' }, { executor: 'other' }])
       const waits = children.map((child, n) => run.wait([child], { settled: true, untilMessage: true }).then(() => n))
-      const winner = await run.race([...waits, run.waitForSignal('go')] as never)
+      const winner = await run.race([...waits, run.waitForSignal('go')])
       return [winner, await run.ask('Go on?'), await run.waitForSignal('go'), await waits[1]?.catch(codeOf)]
     })
     await reached(engine, task, 'waiting')
