@@ -42,6 +42,8 @@ export interface WaitsOfRun {
   whenIdle(): void
   /** The run has ended: nothing waits any more. */
   end(): void
+  /** The same for a run whose function still ends: what it waits for rejects with this reason. */
+  refuse(reason: ErrandError): void
 }
 
 /** Delay before the ledger is read again after a failure: the first, and the maximum. */
@@ -183,6 +185,12 @@ export class RunCore {
   /** The next generation begins with this input when the function of the executor has returned. Further requests are refused. */
   continueWith(input: unknown): void {
     this.#next = { input }
+    // A run that waits could be suspended before its function returns.
+    this.waits?.refuse(this.#continues)
+  }
+
+  get #continues(): ErrandError {
+    return runEnded(this.ref, 'it goes on as a new generation')
   }
 
   /** What the next generation begins with; undefined for a run that is not to be followed by one. */
@@ -203,7 +211,7 @@ export class RunCore {
     const promise = new Promise<R>((resolve, reject) => {
       if (this.isSuspended) return
       if (this.ended) return reject(this.ended)
-      if (this.#next !== undefined) return reject(runEnded(this.ref, 'it goes on as a new generation'))
+      if (this.#next !== undefined) return reject(this.#continues)
       this.#pending.add(reject)
       const slot = this.waits?.isParked === true ? this.waits.slot() : undefined
       void (async () => (slot === undefined ? work() : slot.then(work)))().then(

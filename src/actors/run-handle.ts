@@ -25,7 +25,7 @@ import type { CallWay, RunCalls } from './run-calls.ts'
 import type { RunConversation } from './run-conversation.ts'
 import type { RunCore, RunHost } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
-import { Entrant, Waiting } from './run-race.ts'
+import { Entrant, handleAll, Waiting } from './run-race.ts'
 import { spawnInRun } from './run-spawns.ts'
 import type { RunWaits } from './run-waits.ts'
 
@@ -164,6 +164,7 @@ export class RunHandle implements Run {
   }
 
   race(requests: readonly unknown[]): Promise<any> {
+    handleAll(requests)
     return this.#core.request(() => this.#parts.waits.race(requests))
   }
 

@@ -2,11 +2,12 @@
 // same turn can begin all of them in one step.
 /* oxlint-disable unicorn/no-thenable -- `Waiting` is a promise. */
 import { ErrandError } from '../core/errors.ts'
+import { restoredError } from '../core/restored-error.ts'
 import { typeName } from '../core/type-name.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'
 import { entryKeyOf } from '../machines/run-journal.ts'
 import { matchingOutside } from '../operations/steps/answer-schema.ts'
-import { beginRace, isWithdrawn, type RaceEntry, type WaitBegun } from '../operations/steps/race.ts'
+import { beginRace, isWithdrawn, type RaceEntry, type WaitBegun, withdrawn } from '../operations/steps/race.ts'
 import type { EntryDescription } from './call-scope.ts'
 import type { RunCore } from './run-core.ts'
 
@@ -47,6 +48,11 @@ export class Entrant {
     await this.#alone?.catch(() => {})
   }
 
+  /** Another request of its race was refused: it does not begin. */
+  withdraw(): void {
+    if ('record' in this.take()) this.#inRace.reject(restoredError(withdrawn))
+  }
+
   /** The step of the race that took it is done, or has failed. */
   beginsWith(race: Promise<WaitBegun>): void {
     this.#inRace.resolve(race)
@@ -84,32 +90,34 @@ type Racer = NonNullable<Waiting<unknown>['entrant']>
 export async function raceIn(core: RunCore, given: unknown, wake: (callId: string) => void): Promise<unknown> {
   const racers = racersIn(given)
   const promises = given as ReadonlyArray<Promise<unknown>>
-  // As with Promise.race, the rejection of a loser is handled.
-  for (const promise of promises) handled(promise)
   const refused = racers.findIndex(({ is }) => is.key === undefined)
-  if (refused >= 0) return promises[refused]
+  if (refused >= 0) {
+    for (const { is } of racers) is.withdraw()
+    return promises[refused]
+  }
   const entry = core.describe('race', 'race', { entries: racers.map(({ is }) => is.key) })
   const found = core.find(entry)
   const winner = racers.findIndex(({ is }) => found?.status === 'completed' && found.result === is.callId)
   if (winner >= 0) return promises[winner]
-  if (found?.status !== 'pending') await core.busy(() => begin(core, entry, racers))
-  const first = await firstOf(racers)
+  const over = found?.status === 'pending' ? -1 : await core.busy(() => begin(core, entry, racers))
+  // What is recorded decides: another one may be over that this run does not know of yet.
+  const first = over < 0 ? await firstOf(racers) : over
   // The losers learn that they are withdrawn.
   for (const { is } of racers) wake(is.callId)
   return promises[first]
 }
 
-async function begin(core: RunCore, entry: EntryDescription, racers: readonly Racer[]): Promise<void> {
+async function begin(core: RunCore, entry: EntryDescription, racers: readonly Racer[]): Promise<number> {
   // In the turn of the request.
   const entries = racers.map(({ is }) => is.take())
   const record = core.entryOf(entry)
-  const states = Promise.all(racers.map(({ is }) => is.recorded())).then(() =>
+  const begun = Promise.all(racers.map(({ is }) => is.recorded())).then(() =>
     matchingOutside(() => core.step(beginRace(record, entries, core.host.stepContext()))),
   )
   for (const [index, { is }] of racers.entries()) {
-    if ('record' in (entries[index] as RaceEntry)) is.beginsWith(states.then((all) => all[index] as WaitBegun))
+    if ('record' in (entries[index] as RaceEntry)) is.beginsWith(begun.then(({ states }) => states[index] as WaitBegun))
   }
-  await states
+  return (await begun).winner
 }
 
 /** Resolves to the index of the request that settles first; one that is withdrawn does not count. */
@@ -143,6 +151,11 @@ function refusal(what: string): ErrandError {
     `run.race takes a list of what run.ask, run.wait, run.waitForSignal and run.sleep return, or of what \`then\` makes of it, got ${what}. Call them in the list: run.race([run.ask('Go on?'), run.sleep('1h')]). A call cannot be withdrawn: await it, with \`timeoutMs\`.`,
     {},
   )
+}
+
+/** As with Promise.race, the rejections of a list are handled, whatever becomes of the race. */
+export function handleAll(given: unknown): void {
+  if (Array.isArray(given)) for (const each of given) if (each instanceof Promise) handled(each)
 }
 
 /** Its rejection is not unhandled. Not with its own `then`, which makes another request of it. */

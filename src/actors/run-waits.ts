@@ -89,6 +89,11 @@ export class RunWaits implements WaitsOfRun, CallingRun {
     this.#parked = undefined
   }
 
+  refuse(reason: ErrandError): void {
+    for (const wait of this.#open.values()) wait.reject(reason)
+    this.end()
+  }
+
   get isParked(): boolean {
     return this.#parked !== undefined
   }

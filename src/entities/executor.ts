@@ -172,11 +172,9 @@ export interface Run {
    *
    * Make the requests in the list: they begin together then, and after one that is over at once no other begins. A request that lost rejects
    * with `WITHDRAWN` if it is awaited.
-   * @throws ErrandError INVALID_INPUT for anything else, such as a call, which cannot be withdrawn.
+   * @throws ErrandError INVALID_INPUT for anything else, such as a call, which cannot be withdrawn, and for an empty list.
    */
-  race<const T extends readonly [PromiseLike<unknown>, ...PromiseLike<unknown>[]]>(
-    requests: T,
-  ): Promise<Awaited<T[number]>>
+  race<T extends readonly unknown[] | []>(requests: T): Promise<Awaited<T[number]>>
 
   /**
    * Begins the next generation of the task when the function returns: `return run.continueAsNew(input)`. Its function begins anew with this

@@ -228,11 +228,10 @@ export class RunJournal {
 /** A race stands while the outcome of its winner is replayed: in a new attempt, a winner that failed is requested anew, and so are the others. */
 function withdrawnOf(entries: readonly CallRecord[], attempt: number): Set<string> {
   const withdrawn = new Set<string>()
-  for (const { kind, status, result, details } of entries) {
-    if (kind !== 'race' || status !== 'completed') continue
-    const winner = entries.find(({ id }) => id === result)
-    const replay = replayOf(winner, attempt, 'fail')
-    if (replay !== 'result' && replay !== 'resume') continue
+  const races = entries.filter(({ kind, status }) => kind === 'race' && status === 'completed')
+  const byId = new Map(races.length > 0 ? entries.map((entry) => [entry.id, entry]) : [])
+  for (const { result, details } of races) {
+    if (replayOf(byId.get(result as string), attempt, 'fail') !== 'result') continue
     for (const id of (details as { entries: string[] }).entries) if (id !== result) withdrawn.add(id)
   }
   return withdrawn

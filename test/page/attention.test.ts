@@ -53,11 +53,12 @@ it('a failed group is listed by the failed tasks below it, and itself when none 
   expect(ids(attentionOf(mended, nothing).failures)).toEqual(['group'])
 })
 
-it('a dismissed failure is not listed, and the failure of a later attempt is', () => {
+it('a dismissed failure is not listed, and the failure of a later attempt, or of a later generation, is', () => {
   const row = rowOf({ id: 'task', status: 'failed' })
   const dismissed = new Set([failureOf(row)])
   expect(ids(attentionOf(forestOf([row]), dismissed).failures)).toEqual([])
-  expect(ids(attentionOf(forestOf([{ ...row, attempt: 2 }]), dismissed).failures)).toEqual(['task'])
+  for (const later of [{ attempt: 2 }, { run: 3 }])
+    expect(ids(attentionOf(forestOf([{ ...row, ...later }]), dismissed).failures)).toEqual(['task'])
 })
 
 it('families come in the order question, failure, working, open, settled, and count what failed and what asks below them', () => {

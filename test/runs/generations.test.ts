@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
 import { defineExecutor, type Run } from '../../src/entities/executor.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
-import { history, ledgerFile, openEngine, reached, refusalOf } from '../engine/world.ts'
+import { history, ledgerFile, openEngine, reached, refusalOf, turns } from '../engine/world.ts'
 import { violationsIn } from '../ledger/check/violations-in.ts'
 
 type Loop = { input: { turn: number } }
@@ -117,6 +117,25 @@ it('after it the function can request nothing more, its result is ignored, and a
   expect(await engine.settled(failing)).toMatchObject({ status: 'failed', error: { message: 'broken' } })
   expect(await engine.get(failing)).toMatchObject({ generation: 1, input: 'failing' })
   expect(seen).toEqual(['RUN_ENDED', 'RUN_ENDED'])
+})
+
+it('what the run still waits for is refused by it, and keeps the function from nothing that it does before it returns', async () => {
+  const seen: unknown[] = []
+  const work = async ({ input }: { input: string }, run: Run) => {
+    if (input === 'second') return 'done'
+    const [question, sleep] = [run.ask('Is it right?'), run.sleep('1h')]
+    await run.call('send', () => 1)
+    try {
+      return await run.continueAsNew('second')
+    } finally {
+      for (const each of [question, sleep]) await each.catch((error: { code: string }) => seen.push(error.code))
+      await turns()
+      seen.push('released')
+    }
+  }
+  const engine = await openEngine({ executors: { work } })
+  expect(await engine.result(await engine.create({ executor: 'work', input: 'first' }))).toBe('done')
+  expect(seen).toEqual(['RUN_ENDED', 'RUN_ENDED', 'released'])
 })
 
 it('the identity of a call is another one in each generation', async () => {

@@ -1,9 +1,9 @@
 // `run.race`: the first of several waits that is over wins, and the others are withdrawn in the same transaction.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
-import { ledgerFile, openEngine, reached, refusalOf } from '../engine/world.ts'
+import { ledgerFile, openEngine, reached, refusalOf, turns } from '../engine/world.ts'
 import { violationsIn } from '../ledger/check/violations-in.ts'
 
 type Work = (task: ExecutorTask, run: Run) => unknown
@@ -170,7 +170,7 @@ describe('a race', () => {
     const { engine, task } = await setup(async (_task, run) => {
       const children = await run.spawn([{ executor: 'other' }, { executor: 'other' }])
       const waits = children.map((child, n) => run.wait(child, { inMemory: true }).then((result) => [n, result]))
-      return [await run.race(waits as never), run.number]
+      return [await run.race(waits), run.number]
     })
     const [, second] = await childrenOf(engine, task)
     await engine.signal(second as never, 'end', 'ended')
@@ -191,11 +191,105 @@ describe('a race', () => {
     }
   })
 
-  it('rejects as a request that is refused', async () => {
-    const { engine, task } = await setup((_task, run) =>
-      run.race([run.waitForSignal(''), run.sleep('1h')]).catch(codeOf),
-    )
-    expect(await engine.result(task)).toBe('INVALID_INPUT')
+  it('rejects as a request that is refused, and none of the others begins', async () => {
+    const { engine, task } = await setup(async (_task, run) => {
+      const question = run.ask('Go on?')
+      const refusal = await run.race([question, run.waitForSignal('')]).catch(codeOf)
+      await run.waitForSignal('end')
+      return [refusal, await question.catch(codeOf)]
+    })
+    await reached(engine, task, 'waiting')
+    await engine.signal(task, 'end')
+    expect(await engine.result(task)).toEqual(['INVALID_INPUT', 'WITHDRAWN'])
+  })
+
+  it('has the recorded winner also in a run that does not know yet that it is over', async () => {
+    const { engine, task } = await setup(async (_task, run) => {
+      const [one, two] = [run.waitForSignal('one').then(() => 'one'), run.waitForSignal('two').then(() => 'two')]
+      await run.call('send', () => engine.signal(task, 'two'))
+      await (run.number === 1 ? two : undefined)
+      void (run.number === 1 && engine.signal(task, 'one'))
+      const winner = await run.race([one, two])
+      const first = await run.call('note', () => winner)
+      await run.waitForSignal('end')
+      return [first, winner]
+    })
+    await reached(engine, task, 'waiting')
+    await engine.signal(task, 'end')
+    expect(await engine.result(task)).toEqual(['one', 'one'])
+  })
+
+  it('is over with a request that another race begins, and that is over at once', async () => {
+    const { engine, task } = await setup(async (_task, run) => {
+      await run.ask('Go on?')
+      const before = run.sleep('1h')
+      await Promise.resolve()
+      const stop = run.waitForSignal('stop').then(() => 'stopped')
+      const races = [run.race([stop, before]), run.race([stop, run.ask('Or this?')])]
+      return [await Promise.all(races), await run.waitForSignal('end')]
+    })
+    await reached(engine, task, 'input_required')
+    await engine.signal(task, 'stop')
+    await engine.answer(task, true)
+    expect((await reached(engine, task, 'waiting')).questions).toEqual([])
+    await engine.signal(task, 'end', 1)
+    expect(await engine.result(task)).toEqual([['stopped', 'stopped'], 1])
+  })
+
+  it('ends by a message, which ends a wait of it, and the requests that lost take no signal', async () => {
+    const { engine, task } = await setup(async (_task, run) => {
+      const children = await run.spawn([{ executor: 'other' }, { executor: 'other' }])
+      const waits = children.map((child, n) => run.wait([child], { settled: true, untilMessage: true }).then(() => n))
+      const winner = await run.race([...waits, run.waitForSignal('go')])
+      return [winner, await run.ask('Go on?'), await run.waitForSignal('go'), await waits[1]?.catch(codeOf)]
+    })
+    await reached(engine, task, 'waiting')
+    await engine.send(task, 'How far are you?')
+    await reached(engine, task, 'input_required')
+    await engine.signal(task, 'go', 1)
+    await engine.answer(task, true)
+    expect(await engine.result(task)).toEqual([0, true, 1, 'WITHDRAWN'])
+  })
+
+  it('is over with the end of a task, even if that task is retried before the run goes on', async () => {
+    const inCall = Promise.withResolvers<void>()
+    const work = async (task: ExecutorTask, run: Run) => {
+      if (task.input === 'first') return run.call('hold', () => inCall.promise)
+      const child = await run.spawn({ executor: 'fails' })
+      return run.race([run.wait(child), run.sleep('1h')]).catch(codeOf)
+    }
+    const fails = async (_task: ExecutorTask, run: Run) => {
+      await run.waitForSignal(`go ${run.attempt}`)
+      throw new Error('broken')
+    }
+    const engine = await openEngine({ executors: { work, fails }, limits: { work: 1 } })
+    const task = await engine.create({ executor: 'work' })
+    await reached(engine, task, 'waiting')
+    const [child] = await engine.children(task)
+    const holding = await engine.create({ executor: 'work', input: 'first' })
+    await reached(engine, holding, 'working')
+    await engine.signal(child as never, 'go 1')
+    await reached(engine, child as never, 'failed')
+    await engine.retry(child as never)
+    inCall.resolve()
+    expect(await engine.result(task)).toBe('CHILD_FAILED')
+  })
+
+  it('leaves no rejection unhandled when it is refused, or when the run has ended', async () => {
+    const unhandled: unknown[] = []
+    const note = (reason: unknown) => unhandled.push(reason)
+    process.on('unhandledRejection', note)
+    onTestFinished(() => void process.off('unhandledRejection', note))
+    const returned = Promise.withResolvers<unknown>()
+    const { engine, task } = await setup(async (_task, run) => {
+      const sleep = () => run.sleep('1h').then(() => 'slept')
+      const refused = await run.race([sleep(), Promise.resolve()]).catch(codeOf)
+      await run.call('cancel', () => engine.cancel(task)).catch(codeOf)
+      returned.resolve([refused, await run.race([sleep(), sleep()]).catch(codeOf)])
+    })
+    expect(await returned.promise).toEqual(['INVALID_INPUT', 'RUN_ENDED'])
+    await turns()
+    expect(unhandled).toEqual([])
   })
 
   it('is closed with its requests when its task is canceled', async () => {

@@ -124,6 +124,11 @@ export const parent = async (_task: ExecutorTask, run: Run) => {
   }> | null>()
   const ids: string[] = []
   expectTypeOf(await run.wait(ids)).toEqualTypeOf<unknown[]>()
+  expectTypeOf(await run.race([run.wait(photo), run.sleep('1h').then(() => 'late' as const)])).toEqualTypeOf<
+    { count: number } | 'late'
+  >()
+  expectTypeOf(await run.race(ids.map((id, at) => run.wait(id).then(() => at)))).toEqualTypeOf<number>()
+  expectTypeOf(await run.continueAsNew({ count: 1 })).toEqualTypeOf<never>()
   // Names are typed once a program declares its own.
   expectTypeOf(await run.spawn({ executor: 'elsewhere', input: 7 })).toEqualTypeOf<Task<any>>()
 

@@ -33,8 +33,9 @@ export interface Attention {
 }
 
 /** Identifies the failure of one attempt, which may be dismissed; a later failure of the task is another one. */
-export function failureOf({ id, attempt }: TaskRow): string {
-  return `${id} ${attempt}`
+export function failureOf({ id, attempt, run }: TaskRow): string {
+  // Attempts count from 1 in each generation, and runs go on.
+  return `${id} ${attempt} ${run}`
 }
 
 /** @param dismissed failures that a person has dismissed, from `failureOf`. */

@@ -7,6 +7,7 @@ import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../
 import { loadLive } from './journal.ts'
 import { failEntry, isOver } from './journal-closing.ts'
 import type { StepContext } from './step-context.ts'
+import { takeOutcomes } from './wait-outcomes.ts'
 
 /** What a wait has become by being recorded. */
 export type WaitBegun = { open: true } | { open: false; outcomes: unknown } | { open: false; failed: StoredError }
@@ -26,15 +27,15 @@ export function isWithdrawn(error: unknown): boolean {
   return (error as { code?: unknown } | null | undefined)?.code === withdrawn.code
 }
 
-/**
- * Records a race and begins its entries, in order. After one that is over at once, no other begins. Returns what has become of each entry;
- * undefined for one that had begun before. Run it with `matchingOutside`.
- */
-export function beginRace(
-  race: NewCall,
-  entries: readonly RaceEntry[],
-  ctx: StepContext,
-): Step<Array<WaitBegun | undefined>> {
+export interface RaceBegun {
+  /** What has become of each entry; undefined for one that had begun before. */
+  states: Array<WaitBegun | undefined>
+  /** The position of the entry that is over; -1 while none is. */
+  winner: number
+}
+
+/** Records a race and begins its entries, in order. After one that is over at once, no other begins. Run it with `matchingOutside`. */
+export function beginRace(race: NewCall, entries: readonly RaceEntry[], ctx: StepContext): Step<RaceBegun> {
   return step('begin race', function* (tx) {
     const task = yield* loadLive(tx, race)
     let winner = yield* firstOver(tx, entries)
@@ -51,13 +52,9 @@ export function beginRace(
       }
     }
     const ids = entries.map((entry) => ('id' in entry ? entry.id : entry.record.id))
-    const recorded: NewCall = { ...race, details: { entries: ids } }
-    if (winner === undefined) yield* tx.call.insert(recorded)
-    else {
-      yield* tx.call.insert({ ...recorded, status: 'completed', result: winner })
-      yield* withdrawOthers(tx, task, ids, winner, ctx)
-    }
-    return states
+    yield* tx.call.insert({ ...race, details: { entries: ids } })
+    if (winner !== undefined) yield* endRace(tx, task, winner, ctx)
+    return { states, winner: winner === undefined ? -1 : ids.indexOf(winner) }
   })
 }
 
@@ -71,26 +68,23 @@ function* firstOver(tx: Reads, entries: readonly RaceEntry[]): Op<string | undef
   return undefined
 }
 
-/** An entry of the journal is over: it has won the race that is open for it. Returns the ids of the questions that are withdrawn. */
+/** An entry of the journal is over: it has won the races that are open for it. Returns the ids of the questions that are withdrawn. */
 export function* endRace(tx: Tx, task: TaskRecord, callId: string, ctx: StepContext): Op<string[]> {
   const questions: string[] = []
   for (const race of yield* tx.call.open(task.id)) {
     if (race.kind !== 'race' || !idsOf(race).includes(callId)) continue
     yield* tx.call.save({ ...race, status: 'completed', result: callId, updatedAt: ctx.at })
-    for (const entry of yield* withdrawOthers(tx, task, idsOf(race), callId, ctx)) {
+    for (const entry of yield* letWin(tx, task, idsOf(race), callId, ctx)) {
       if (entry.kind === 'ask') questions.push(entry.id)
     }
   }
   return questions
 }
 
-function* withdrawOthers(
-  tx: Tx,
-  task: TaskRecord,
-  ids: readonly string[],
-  winner: string,
-  ctx: StepContext,
-): Op<CallRecord[]> {
+/** Withdraws the others. A wait for tasks keeps its outcomes, even if a task of it is retried: nothing else is waited for any more. */
+function* letWin(tx: Tx, task: TaskRecord, ids: readonly string[], winner: string, ctx: StepContext): Op<CallRecord[]> {
+  const over = yield* tx.call.get(winner)
+  if (over?.status === 'pending') yield* takeOutcomes(tx, over, ctx.at)
   const others = (yield* tx.call.open(task.id)).filter(({ id }) => id !== winner && ids.includes(id))
   for (const entry of others) yield* failEntry(tx, task, entry, withdrawn, ctx)
   return others

@@ -3,7 +3,7 @@
 
 import type { CallRecord } from '../../entities/call.ts'
 import type { Delivery } from '../../entities/message.ts'
-import { awaitsChildren, isSettled, type Outcome, outcomeOf, type TaskRecord } from '../../entities/task.ts'
+import { awaitsChildren, isSettled, type Outcome, type TaskRecord } from '../../entities/task.ts'
 import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { touched } from '../../machines/changed-task.ts'
 import { isWaitOver, type WaitParams } from '../../machines/family.ts'
@@ -13,6 +13,7 @@ import { loadLive, type RunRef } from './journal.ts'
 import { queueParked } from './park.ts'
 import { endRace } from './race.ts'
 import { eventOf, loadToChange, type StepContext } from './step-context.ts'
+import { awaitedOf, outcomesOf, takeOutcomes } from './wait-outcomes.ts'
 
 /** The outcome of a wait; `open` while it is not over. */
 export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome | null> }
@@ -67,7 +68,7 @@ export function takeWait(ref: RunRef, callId: string, ctx: StepContext): Step<Wa
     if (call?.status !== 'pending') return { open: true }
     const params = call.params as WaitParams
     const statuses = (yield* awaitedOf(tx, params)).map((each) => each?.status ?? 'canceled')
-    if (isWaitOver(params, statuses)) return { open: false, outcomes: yield* endWait(tx, call, ctx.at) }
+    if (isWaitOver(params, statuses)) return { open: false, outcomes: yield* takeOutcomes(tx, call, ctx.at) }
     // It was over, and one of its tasks has been retried since: the edge is open again, and so is the wait.
     if (call.details !== null) yield* tx.call.save({ ...call, details: null, updatedAt: ctx.at })
     return { open: true }
@@ -75,36 +76,21 @@ export function takeWait(ref: RunRef, callId: string, ctx: StepContext): Step<Wa
 }
 
 /** A message ends the waits of a task that messages may end, with the outcomes that there are. Returns their ids. */
-function* endWaitsByMessage(tx: Tx, task: TaskRecord, at: number): Op<string[]> {
+function* endWaitsByMessage(tx: Tx, task: TaskRecord, ctx: StepContext): Op<string[]> {
   const ended: string[] = []
-  for (const call of yield* tx.call.open(task.id)) {
-    if (call.kind !== 'wait' || (call.params as WaitParams).untilMessageAfter === undefined) continue
-    yield* endWait(tx, call, at)
+  for (const { id } of yield* tx.call.open(task.id)) {
+    const call = yield* tx.call.get(id)
+    // One that lost a race to another one is over.
+    if (call?.status !== 'pending' || call.kind !== 'wait') continue
+    if ((call.params as WaitParams).untilMessageAfter === undefined) continue
+    yield* takeOutcomes(tx, call, ctx.at)
+    yield* endRace(tx, task, call.id, ctx)
     ended.push(call.id)
   }
   return ended
 }
 
-/** The wait is over, with the outcomes that there are. */
-function* endWait(tx: Tx, call: CallRecord, at: number): Op<Array<Outcome | null>> {
-  const outcomes = yield* outcomesOf(tx, call.params as WaitParams)
-  yield* tx.call.save({ ...call, status: 'completed', result: outcomes, dueAt: null, updatedAt: at })
-  yield* tx.dependency.satisfyWaits(call.id, at)
-  return outcomes
-}
-
-/** One outcome for each named task, in order; null for a task that has not settled. */
-function* outcomesOf(tx: Reads, params: WaitParams): Op<Array<Outcome | null>> {
-  return (yield* awaitedOf(tx, params)).map((each) => (each ? (outcomeOf(each) ?? null) : null))
-}
-
-function* awaitedOf(tx: Reads, params: WaitParams): Op<Array<TaskRecord | undefined>> {
-  const found: Array<TaskRecord | undefined> = []
-  for (const id of params.tasks) found.push(yield* tx.task.get(id))
-  return found
-}
-
-/** A wait of a task is over by the end of an awaited task: its run takes the outcomes. */
+/** A wait of a task is over by the end of an awaited task: its run takes the outcomes, if the wait has not won a race. */
 export function* endWaitOf(tx: Tx, waiter: TaskRecord, call: CallRecord, ctx: StepContext): Op<void> {
   yield* tx.call.save({ ...call, details: { over: true }, updatedAt: ctx.at })
   yield* endRace(tx, waiter, call.id, ctx)
@@ -129,7 +115,7 @@ export function* endRest(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
 export function* wakeByMessage(tx: Tx, task: TaskRecord, delivery: Delivery, ctx: StepContext): Op<void> {
   let current = task
   if (delivery === 'steer') {
-    for (const callId of yield* endWaitsByMessage(tx, task, ctx.at)) current = yield* wake(tx, current, callId, ctx)
+    for (const callId of yield* endWaitsByMessage(tx, task, ctx)) current = yield* wake(tx, current, callId, ctx)
   }
   // Its own work was done. Now there is more of it, and its children do not complete it meanwhile. Only the task of an agent has read
   // messages before.

@@ -6,6 +6,7 @@ import Database from 'better-sqlite3'
 import pg from 'pg'
 import { createEngine } from '../../../src/engine/create-engine.ts'
 import type { Engine } from '../../../src/engine/engine-api.ts'
+import type { Run } from '../../../src/entities/executor.ts'
 import { surface } from '../../operations/world.ts'
 
 export const executors = {
@@ -13,6 +14,11 @@ export const executors = {
     await run.call('look', () => ({ found: 'größer 🦉' })),
   fail: () => {
     throw new Error('no such file')
+  },
+  /** Ends in its second generation, after a race. */
+  turns: async ({ input }: { input: unknown }, run: Run) => {
+    await run.race([run.sleep(1), run.ask('Go on?')])
+    return input === null ? run.continueAsNew({ turn: 2 }) : input
   },
 }
 
@@ -62,7 +68,8 @@ async function fill(name: string, tasks: number): Promise<void> {
     const done = await engine.create({ name: 'done', executor: 'work' })
     const failed = await engine.create({ name: 'failed', executor: 'fail' })
     await engine.create({ name: 'after', blockedBy: [done.id, failed.id] })
-    await Promise.all([done, failed].map((task) => engine.settled(task)))
+    const turns = await engine.create({ name: 'turns', executor: 'turns' })
+    await Promise.all([done, failed, turns].map((task) => engine.settled(task)))
     await engine.bus.call('board:create', { subject: 'on the board' })
     await call('board:send', { to: 'bob', as: 'ada', body: 'hello' })
     const { taskId } = await call('task:create', { name: 'team' })
