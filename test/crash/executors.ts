@@ -49,7 +49,7 @@ export function crashExecutors({ effects, report = () => {}, go, executeFirst = 
     leaf: (task: ExecutorTask, run: Run) => act(task, run, 'leaf'),
     /** Uses every method of a run. */
     everyStep: async (task: ExecutorTask, run: Run) => {
-      if (task.input !== null) return [...(task.input as unknown[]), await act(task, run, 'two')]
+      if (Array.isArray(task.input)) return [...task.input, await act(task, run, 'two')]
       await act(task, run, 'one')
       await run.message('assistant', 'between')
       const child = await run.spawn({ executor: 'leaf' })

@@ -43,7 +43,7 @@ class FakeServer {
       const rows = [{ id: `row-${after + 1}` }]
       return json({ runs: rows, calls: rows, next: after + 1 < this.rows ? after + 1 : null })
     }
-    return json({ task: { id: 'a', completedAt: 5 }, seq: 1 })
+    return json({ task: { id: 'a', generation: 1, completedAt: 5 }, seq: 1 })
   }
 
   #context(): Response {

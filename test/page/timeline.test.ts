@@ -47,6 +47,18 @@ function runOf(given: Partial<RunRecord> & { number: number }): RunRecord {
   }
 }
 
+it('timelineOf shows the runs and rests of one generation', () => {
+  const events = [
+    eventOf({ seq: 1, taskId: 'a', type: 'task.waiting', at: 10, data: { status: 'waiting' } }),
+    eventOf({ seq: 2, taskId: 'a', type: 'task.started', at: 40, data: { status: 'working' } }),
+    eventOf({ seq: 3, taskId: 'a', type: 'task.waiting', at: 60, data: { status: 'waiting' } }),
+  ]
+  const later = runOf({ number: 3, generation: 2, startedAt: 40, endedAt: 60 })
+  const { bars, lanes } = timelineOf({ runs: [later], calls: [], events, now: 100 })
+  expect(lanes).toEqual(['attempt 1', 'waits'])
+  expect(Math.min(...bars.map(({ from }) => from))).toBe(40)
+})
+
 it('timelineOf gives each attempt a lane, followed by the rests and the calls', () => {
   const { lanes, bars, marks } = timelineOf({
     now: 100,

@@ -127,10 +127,11 @@ export class TaskSession {
     const get = <T>(part: string, query = {}) => this.#api.get<T>(`${path}${part}`, query, this.#closed.signal)
     const shown = await get<ShownTask>('')
     this.shown.value = shown
+    const { generation } = shown.task
     const reads = [
       get<Why>('/why'),
-      readPages((query) => get<Page<'runs', RunRecord>>('/runs', query), 'runs'),
-      readPages((query) => get<Page<'calls', Call>>('/calls', query), 'calls'),
+      readPages((query) => get<Page<'runs', RunRecord>>('/runs', { ...query, generation }), 'runs'),
+      readPages((query) => get<Page<'calls', Call>>('/calls', { ...query, generation }), 'calls'),
       this.#readMessages(get),
       this.#readEvents(get),
       this.#readTeam(get),

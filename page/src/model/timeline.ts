@@ -48,7 +48,9 @@ export interface TimelineSource {
   now: number
 }
 
-export function timelineOf({ runs, calls, events, now }: TimelineSource): Timeline {
+/** `runs` and `calls` are of one generation. */
+export function timelineOf({ runs, calls, events: all, now }: TimelineSource): Timeline {
+  const events = eventsWith(runs, all)
   const attempts = [...new Set(runs.map(({ attempt }) => attempt))].sort((a, b) => a - b)
   const laneOfAttempt = new Map(attempts.map((attempt, index) => [attempt, index]))
   const rests = restsOf(events)
@@ -70,6 +72,11 @@ export function timelineOf({ runs, calls, events, now }: TimelineSource): Timeli
     marks,
     range: rangeOf(bars, marks, now),
   }
+}
+
+/** The events of the generation of these runs: the first begins with the task, a later one with its first run. */
+function eventsWith([first]: readonly RunRecord[], events: readonly TaskEvent[]): readonly TaskEvent[] {
+  return first === undefined || first.generation === 1 ? events : events.filter(({ at }) => at >= first.startedAt)
 }
 
 function toRunBar(run: RunRecord, lane: number): Bar {

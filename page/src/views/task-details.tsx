@@ -24,6 +24,7 @@ export function Details({ task, row, snapshot, inPast }: DetailsProps) {
     ['Owner', task.owner],
     ['Role', task.role],
     ['Priority', task.priority],
+    ['Generation', inPast || task.generation === 1 ? null : task.generation],
     ['Attempt', attempt],
     ['Run', run],
     ['Tags', task.tags.length === 0 ? null : task.tags.join(', ')],

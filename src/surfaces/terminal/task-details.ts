@@ -25,8 +25,8 @@ type TaskDetails = Awaited<ReturnType<typeof readTaskDetails>>
 export async function readTaskDetails(engine: Engine, task: Task) {
   const [why, runs, calls, messages, context, numberOf] = await Promise.all([
     engine.why(task.id),
-    engine.runs(task.id),
-    engine.calls(task.id),
+    engine.runs(task.id, { generation: task.generation }),
+    engine.calls(task.id, { generation: task.generation }),
     engine.messages(task.id),
     contextOf(engine, task.id),
     taskNumbers(engine, [...(task.parentId === null ? [] : [task.parentId]), ...task.blockedBy.slice(0, maxBlockers)]),

@@ -99,7 +99,10 @@ export const sorts: ReadonlyArray<{ of: RegExp; why: string }> = [
     why: 'At most a thousand tasks below one; more are sorted outside of SQLite.',
   },
   { of: /\+claimable = 1/, why: 'The claimable tasks of a family of at most a thousand.' },
-  { of: /run.status = 'queued' and .*order by/, why: 'The runs of an engine that have what they waited for in memory.' },
+  {
+    of: /run.status = 'queued' and .*order by/,
+    why: 'The runs of an engine that have what they waited for in memory.',
+  },
   { of: /^insert into event/, why: 'The events of a cascade are in the order of its tasks.' },
   { of: /as canceled cross join call/, why: 'The open calls of one cascade.' },
   { of: /group by status/, why: 'The states in a part of the table.' },
