@@ -20,7 +20,6 @@ import { Drain } from './drain.ts'
 import { type CallFunction, type CallPerformance, performCall } from './perform-call.ts'
 import { isRunOver, type RunCore } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
-import { Entrant } from './run-race.ts'
 import type { RunWaits } from './run-waits.ts'
 
 /** Options of a call beyond the public ones. */
@@ -287,7 +286,7 @@ export class RunCalls {
     const question = `The call "${found.name}" was interrupted and may have happened${doubt}. Run it again?${block}`
     const answers = { enum: ['rerun', 'fail'] }
     const key = `interrupted:${found.id}`
-    return (await this.#core.request(() => this.#waits.ask(new Entrant(), question, answers, { key }))) === 'rerun'
+    return (await this.#core.request(() => this.#waits.ask(question, answers, { key }))) === 'rerun'
   }
 }
 

@@ -128,7 +128,7 @@ export class RunHandle implements Run {
   }
 
   ask(question: string, schema?: AnswerSchema | null, options?: AskOptions): Promise<any> {
-    return this.#waiting((entrant) => this.#parts.waits.ask(entrant, question, schema, options))
+    return this.#waiting((entrant) => this.#parts.waits.ask(question, schema, options, entrant))
   }
 
   spawn(specs: unknown, options?: SpawnOptions): Promise<any> {
@@ -138,13 +138,13 @@ export class RunHandle implements Run {
   wait(tasks: AwaitedRef | readonly AwaitedRef[], options?: WaitOptions): Promise<any> {
     const { waits, conversation } = this.#parts
     return this.#waiting(async (entrant) => {
-      const values = await waits.forTasks(entrant, tasks, options, conversation.readThrough ?? 0)
+      const values = await waits.forTasks(tasks, options, conversation.readThrough ?? 0, entrant)
       return Array.isArray(tasks) ? values : values[0]
     })
   }
 
   waitForSignal(name: string, options?: SignalOptions): Promise<any> {
-    return this.#waiting((entrant) => this.#parts.waits.forSignal(entrant, name, options))
+    return this.#waiting((entrant) => this.#parts.waits.forSignal(name, options, entrant))
   }
 
   webhook(given?: { key?: string; schema?: AnswerSchema }): Promise<any> {
@@ -160,7 +160,7 @@ export class RunHandle implements Run {
   }
 
   sleep(ms: Duration, options?: { key?: string }): Promise<void> {
-    return this.#waiting((entrant) => this.#parts.waits.sleep(entrant, ms, options))
+    return this.#waiting((entrant) => this.#parts.waits.sleep(ms, options, entrant))
   }
 
   race(requests: readonly unknown[]): Promise<any> {

@@ -39,7 +39,7 @@ interface WaitWay {
   /** The run is parked for it, and not suspended. Default: false. */
   inMemory?: boolean | undefined
   /** Absent for a wait that no race can name. */
-  entrant?: Entrant
+  entrant?: Entrant | undefined
 }
 
 interface PendingWait {
@@ -129,7 +129,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
       })
   }
 
-  async ask<T>(entrant: Entrant, question: string, schema?: AnswerSchema | null, given?: AskOptions): Promise<T> {
+  async ask<T>(question: string, schema?: AnswerSchema | null, given?: AskOptions, entrant?: Entrant): Promise<T> {
     const options = checkOptions(askOptionsSchema, given, 'run.ask')
     const text = requireSpokenText(question, 'the question')
     const params: QuestionParams = {
@@ -148,7 +148,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
   }
 
   /** Resolves to the payload; to null after the time-out. */
-  async forSignal(entrant: Entrant, given: string, givenOptions: SignalOptions | undefined): Promise<unknown> {
+  async forSignal(given: string, givenOptions: SignalOptions | undefined, entrant: Entrant): Promise<unknown> {
     const { key, schema, timeoutMs } = checkOptions(signalOptionsSchema, givenOptions, 'run.waitForSignal')
     const name = parse(signalNameSchema, given, 'the name of the signal')
     const params: SignalParams = { schema: toAnswerSchema(schema, 'signal') }
@@ -162,7 +162,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
     )
   }
 
-  async sleep(entrant: Entrant, given: Duration, options: { key?: string } | undefined): Promise<void> {
+  async sleep(given: Duration, options: { key?: string } | undefined, entrant: Entrant): Promise<void> {
     const ms = requireDuration(given)
     const { key } = checkOptions(keyOptionsSchema, options, 'run.sleep')
     await this.#wait(this.#core.describe('sleep', 'sleep', { ms }, key), ms, { entrant })
@@ -170,10 +170,10 @@ export class RunWaits implements WaitsOfRun, CallingRun {
 
   /** Waits for any tasks; with `untilMessage`, also for a message after number `readThrough`. */
   async forTasks(
-    entrant: Entrant,
     tasks: unknown,
     given: WaitOptions | undefined,
     readThrough: number,
+    entrant: Entrant,
   ): Promise<unknown[]> {
     const options = checkOptions(waitOptionsSchema, given, 'run.wait')
     const params: WaitParams = {

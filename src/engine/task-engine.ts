@@ -209,8 +209,11 @@ export class TaskEngine extends DerivedMethods {
   }
 
   async calls(ref: TaskRef, options: { generation?: number } = {}): Promise<unknown[]> {
-    const isAsked = inGeneration(accept(generationOptionsSchema, options, 'calls'))
-    return (await this.#of(ref, (tx, id) => tx.call.list(id, ['call']))).filter(isAsked).map(toCall)
+    const { generation } = accept(generationOptionsSchema, options, 'calls')
+    const entries = await this.#of(ref, (tx, id) =>
+      generation === undefined ? tx.call.list(id) : tx.call.ofGeneration(id, generation),
+    )
+    return entries.filter(({ kind }) => kind === 'call').map(toCall)
   }
 
   async messages(ref: TaskRef): Promise<Message[]> {
@@ -218,8 +221,9 @@ export class TaskEngine extends DerivedMethods {
   }
 
   async runs(ref: TaskRef, options: { generation?: number } = {}): Promise<unknown[]> {
-    const isAsked = inGeneration(accept(generationOptionsSchema, options, 'runs'))
-    return (await this.#of(ref, (tx, id) => tx.run.list(id))).filter(isAsked)
+    const { generation } = accept(generationOptionsSchema, options, 'runs')
+    const runs = await this.#of(ref, (tx, id) => tx.run.list(id))
+    return generation === undefined ? runs : runs.filter((run) => run.generation === generation)
   }
 
   // ── verbs ──
@@ -509,11 +513,6 @@ function subjectOf(ref: TaskRef): Subject {
 function versionIn(ref: TaskRef): number | undefined {
   if (typeof ref === 'string' || ref.expectedVersion === undefined) return undefined
   return accept(versionSchema, ref.expectedVersion, 'expectedVersion')
-}
-
-/** Whether a run or a call is of this generation; all are without one. */
-function inGeneration({ generation: asked }: { generation?: number | undefined }) {
-  return ({ generation }: { generation: number }): boolean => asked === undefined || generation === asked
 }
 
 function* noRows(): Op<void> {}

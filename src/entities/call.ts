@@ -24,6 +24,7 @@ export const callShape = once(() => ({
   taskId: z.string(),
   /** The run that made it. */
   run: z.int(),
+  /** The generation of its task at that time. */
   generation: z.int(),
   attempt: z.int(),
   name: z.string(),

@@ -36,6 +36,7 @@ export const runShape = {
   taskId: z.string(),
   /** Counts from 1 within the task. */
   number: z.int(),
+  /** The generation of its task at that time. */
   generation: z.int(),
   attempt: z.int(),
   /** The engine instance that runs it. */

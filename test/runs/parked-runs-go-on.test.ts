@@ -16,6 +16,20 @@ async function worldOf(executors: Record<string, (task: ExecutorTask, run: Run) 
   return { ...world, creates: world.engine as unknown as Creates, given }
 }
 
+/** The first has what it waited for and no room; the second goes on all the same, and the first when there is room. */
+async function expectSecondToGoOn(
+  world: Awaited<ReturnType<typeof worldOf>>,
+  [first, second]: [{ id: string }, { id: string }],
+  room: { resolve(): void },
+): Promise<void> {
+  await completeChildOf(world, first)
+  await completeChildOf(world, second)
+  await world.engine.result(second.id)
+  expect(await world.engine.get(first)).toMatchObject({ status: 'working' })
+  room.resolve()
+  await world.engine.result(first.id)
+}
+
 async function completeChildOf({ engine }: World, task: { id: string }): Promise<void> {
   const [child = { id: '' }] = await engine.children(task.id)
   await engine.claim(child.id, { owner: 'ann' })
@@ -37,12 +51,7 @@ describe('a parked run whose wait is over', () => {
     await world.eventOf(second.id, 'run.parked')
     const third = await world.creates.create({ executor: 'limited', name: 'busy' })
     await world.eventOf(third.id, 'task.started')
-    await completeChildOf(world, first)
-    await completeChildOf(world, second)
-    await world.engine.result(second.id)
-    expect(await world.engine.get(first)).toMatchObject({ status: 'working' })
-    busy.resolve()
-    await world.engine.result(first.id)
+    await expectSecondToGoOn(world, [first, second], busy)
   })
 
   it('keeps no other from going on while its lane is full', async () => {
@@ -56,12 +65,7 @@ describe('a parked run whose wait is over', () => {
     await world.eventOf(second.id, 'run.parked')
     const third = await world.creates.create({ executor: 'work', name: 'busy', parentId: lane.id })
     await world.eventOf(third.id, 'task.started')
-    await completeChildOf(world, first)
-    await completeChildOf(world, second)
-    await world.engine.result(second.id)
-    expect(await world.engine.get(first)).toMatchObject({ status: 'working' })
-    busy.resolve()
-    await world.engine.result(first.id)
+    await expectSecondToGoOn(world, [first, second], busy)
   })
 
   it.each(['dies', 'closes'])('goes on in the next run when its engine %s before it has a slot', async (end) => {

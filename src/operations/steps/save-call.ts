@@ -50,7 +50,7 @@ export function saveCall(request: SaveCallRequest): Step<void> {
     const path = pathTo(from, call.status)
     if (path === undefined) throw wayBack(call, from)
 
-    if (existing === undefined) yield* tx.call.insert(rowOf(request))
+    if (existing === undefined) yield* tx.call.insert(rowOf(request, task))
     else if (openCallStatuses.includes(from)) {
       yield* tx.call.save({
         ...call,
@@ -61,7 +61,7 @@ export function saveCall(request: SaveCallRequest): Step<void> {
         updatedAt: request.at,
       })
     }
-    for (const status of path) yield* tx.event.append(callEvent(request, task, { ...rowOf(request), status }))
+    for (const status of path) yield* tx.event.append(callEvent(request, task, { ...rowOf(request, task), status }))
   })
 }
 
@@ -100,12 +100,12 @@ function pathTo(from: CallStatus, to: CallStatus): CallStatus[] | undefined {
   return undefined
 }
 
-function rowOf({ call, at }: SaveCallRequest): NewCall {
+function rowOf({ call, at }: SaveCallRequest, { generation }: TaskRecord): NewCall {
   return {
     ...call,
     resultLost: null,
     run: noRun,
-    generation: 0,
+    generation,
     attempt: 0,
     kind: 'call',
     ident: `ledger:${call.id}`,

@@ -291,6 +291,13 @@ describe('ldg:call:save', () => {
     ])
   })
 
+  it('a saved call is shown with those of the generation in which its task was then', async () => {
+    const { engine, saveCall } = await withTask()
+    await saveCall({ status: 'pending' })
+    const { generation } = (await engine.get('task-mine')) as { generation: number }
+    expect((await engine.calls('task-mine', { generation })).map(({ id }) => id)).toEqual(['call-1'])
+  })
+
   it('S0-015 ldg:call:save stores an error with its stack, and invalid JSON as text', async () => {
     const { saveCall, calls } = await withTask()
     await saveCall({ status: 'failed', details: '{"error":"broke","stack":"at line 1"}' })
