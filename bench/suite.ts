@@ -7,6 +7,7 @@ import { claims } from './rows/claims.ts'
 import { dispatch } from './rows/dispatch.ts'
 import { families } from './rows/families.ts'
 import { followers } from './rows/followers.ts'
+import { fork } from './rows/fork.ts'
 import { history } from './rows/history.ts'
 import { http } from './rows/http.ts'
 import { inspect } from './rows/inspect.ts'
@@ -26,6 +27,7 @@ export const mainRows: readonly AnyRow[] = [
   steps,
   dispatch,
   history,
+  fork,
   memoryAtRest,
   startup,
   families,

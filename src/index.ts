@@ -83,6 +83,7 @@ export type {
   WorkOptions,
 } from './engine/engine-api.ts'
 export { type MachineName, machines } from './engine/machine-charts.ts'
+export type { BatchAction, BatchOptions, BatchProgress, BatchRefusal, BatchResult } from './entities/batch.ts'
 export type { BoardRef, BoardStatus, BoardTask } from './entities/board.ts'
 export type { Call, CallStatus } from './entities/call.ts'
 export type { CallContext, CallOptions } from './entities/call-options.ts'
@@ -100,6 +101,7 @@ export {
   type Run,
   type RunEngine,
 } from './entities/executor.ts'
+export type { TaskFilterOptions } from './entities/filter-options.ts'
 export type { SharedLimits } from './entities/limits.ts'
 export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from './entities/message.ts'
 export type { Executors, InputOf, ResultOf } from './entities/new-task.ts'

@@ -215,7 +215,7 @@ export class RunSlot implements RunLife {
     const { redaction } = this.#host
     let outcome: ExecutorOutcome
     try {
-      if (this.ref.run > 1) await core.loadJournal()
+      if (this.ref.run > 1 || this.task.forkedFrom !== null) await core.loadJournal()
       if (core.hasEnded) return undefined
       const task = toTask(this.task, [], [])
       const result = await invokeExecutor(this.#executor, task, this.#parts, (loss) =>

@@ -11,9 +11,11 @@ import type { Clock } from '../core/clock.ts'
 import type { Duration } from '../core/duration.ts'
 import type { Ids } from '../core/ids.ts'
 import type { RedactFunction } from '../core/redact.ts'
+import type { BatchAction, BatchOptions, BatchResult } from '../entities/batch.ts'
 import type { Call } from '../entities/call.ts'
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { Executor, ExecutorMap } from '../entities/executor.ts'
+import type { TaskFilterOptions } from '../entities/filter-options.ts'
 import type { Message } from '../entities/message.ts'
 import type { CreatedTasks, GivenTasks, RootFields } from '../entities/new-task.ts'
 import type {
@@ -269,6 +271,16 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
    * otherwise, and for `total`, the tasks of the ledger are read in parts, between which other work has its turn.
    */
   list(options?: ListOptions): Promise<TaskPage>
+  /**
+   * Changes all tasks that a filter finds, oldest first, some hundred at a time, each in a transaction of its own: a refusal does not stop the
+   * others. Without `status` these are the tasks in whose state the action has an effect: `retry` finds failed ones. Only tasks that had
+   * ended (or, if open, were created) before it began are changed: give the `before` of the result as `filter.before` to continue a batch whose
+   * process has died.
+   *
+   * `dryRun`: only counts. `reason`: for `cancel`. `children`: for `delete`, as there. `divergence`: for `retry`. `signal` stops it between two parts.
+   * @throws ErrandError INVALID_INPUT for an option without effect; the failure of the ledger.
+   */
+  batch(action: BatchAction, filter: TaskFilterOptions, options?: BatchOptions): Promise<BatchResult>
   children(task: TaskRef): Promise<Task[]>
   /** All descendants, without the task itself. */
   subtree(task: TaskRef): Promise<Task[]>
@@ -299,6 +311,22 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
    * @throws ErrandError NOT_FOUND, INVALID_INPUT for a call in `repeat` that cannot be made again.
    */
   retry(task: TaskRef, options?: { divergence?: 'allow'; repeat?: readonly string[] }): Promise<Task>
+  /**
+   * Creates a task that begins with what this one has recorded in its present generation, up to a point, and goes on from there; the original
+   * stays as it is. It replays completed calls, answers and messages, refers to the children that the original has spawned, and has no parent,
+   * except that of a fork that a run creates.
+   *
+   * `at`: the id of the call, or of the message of a model step, that it makes itself; `failure`: the one that failed last. Default: the failed
+   * call of a failed task, else the last completed one; for an agent the last step of its model. `result`: what that call returned, in place of
+   * making it. `input`: another input; what the task then requests as before is replayed. `model`, `prompt`: for agents, another model or other
+   * instructions.
+   * @throws ErrandError NOT_FOUND for an unknown call; INVALID_INPUT for a call inside another one, an option without effect, a group, a task
+   *   without an executor, and a task that works in a team.
+   */
+  fork(
+    task: TaskRef,
+    options?: { at?: string; result?: unknown; input?: unknown; model?: string; prompt?: string },
+  ): Promise<Task>
   /** WORKING only; a claimed task by its owner only. Open children are not changed. */
   complete(task: TaskRef, result?: unknown, options?: ClaimToken): Promise<Task>
   /** Like `complete`. `code` is the code of the error, default `TASK_FAILED`. The failure is final: retry policies do not apply. */

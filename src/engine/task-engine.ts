@@ -19,10 +19,12 @@ import { parse, requireFunction, requireText } from '../core/parse.ts'
 import { restoredCause } from '../core/restored-error.ts'
 import { untilAborted } from '../core/signals.ts'
 import { typeName } from '../core/type-name.ts'
+import { type BatchAction, type BatchResult, batchRunSchema } from '../entities/batch.ts'
 import { toCall } from '../entities/call.ts'
 import { offerTime } from '../entities/engine-time.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { RunnableTasks } from '../entities/executor.ts'
+import type { TaskFilterOptions } from '../entities/filter-options.ts'
 import { noSharedLimits } from '../entities/limits.ts'
 import { type Message, toMessage } from '../entities/message.ts'
 import {
@@ -51,7 +53,6 @@ import {
 } from '../entities/options.ts'
 import { type PlanOptions, type PlanRun, planOptionsSchema } from '../entities/plan-run.ts'
 import { generationOptionsSchema } from '../entities/run.ts'
-import { filterByStatus } from '../entities/status-filter.ts'
 import { type Outcome, type Task, titleOf } from '../entities/task.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import type { ClaimToken } from '../machines/ownership.ts'
@@ -74,10 +75,12 @@ import { taskOperations } from '../operations/task/index.ts'
 import { readTasks, startHeldTasks } from '../operations/task/start-held.ts'
 import { updateStep } from '../operations/task/update.ts'
 import { readWhy } from '../operations/task/why.ts'
+import { filterOf } from '../operations/task-filter.ts'
 import type { PlanHost } from '../plans/plan-run.ts'
 import type { AbilityMethods } from './ability-methods.ts'
 import { asOwner, asWriter, claimTokenOf } from './claimed-task.ts'
 import type { Engine, Limits, StatusStore, TaskGraph, TaskRef, Why, WorkOptions } from './engine-api.ts'
+import { runBatch } from './run-batch.ts'
 import { wingMethods } from './wing-methods.ts'
 
 type Change = Extract<(typeof taskOperations)[number], Changing>
@@ -177,14 +180,11 @@ export class TaskEngine extends DerivedMethods {
   }
 
   async list(options: ListOptions = {}): Promise<{ tasks: Task[]; total: number; next: string | null }> {
-    const { limit, after, status, ...rest } = accept(listOptionsSchema, options, 'list')
-    const filter = {
-      ...(status === undefined ? {} : filterByStatus(status)),
-      ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as object),
-    }
+    const { limit, after, ...given } = accept(listOptionsSchema, options, 'list')
+    const filter = filterOf(given)
     const position = after === undefined ? undefined : readPosition(after)
     // A model may only list the children of a task in its own subtree.
-    const scope = typeof rest.parentId === 'string' ? [rest.parentId] : ['the list of all tasks']
+    const scope = typeof given.parentId === 'string' ? [given.parentId] : ['the list of all tasks']
     const { page, total } = await this.#read(scope, function* (tx) {
       return { page: yield* tx.task.page(filter, limit, position), total: yield* tx.task.count(filter) }
     })
@@ -194,6 +194,10 @@ export class TaskEngine extends DerivedMethods {
       total,
       next: page.isLast || last === undefined ? null : `${last.priority}:${last.seq}`,
     }
+  }
+
+  async batch(action: BatchAction, filter: TaskFilterOptions, options: unknown = {}): Promise<BatchResult> {
+    return runBatch(this.bus, this.#caller, action, filter, accept(batchRunSchema, options, 'batch'))
   }
 
   async children(ref: TaskRef): Promise<Task[]> {

@@ -10,10 +10,10 @@ import { abilityListSchema } from './ability-pattern.ts'
 import { creationBoundsSchema } from './creation-bounds.ts'
 import { eventTypes } from './event.ts'
 import { executorOptionsSchema, isExecutor } from './executor.ts'
+import { filterShape } from './filter-options.ts'
 import { type ContradictionPolicy, contradictionPolicies } from './memory.ts'
 import { audiences } from './question.ts'
 import type { Source } from './source.ts'
-import { statusFilterSchema } from './status-filter.ts'
 import { type TaskStatus, taskStatuses } from './task.ts'
 import {
   fieldsFor,
@@ -91,14 +91,7 @@ export interface TaskPatch extends GivenFields<'update'> {
 
 export const listOptionsSchema = once(() =>
   z.strictObject({
-    status: statusFilterSchema.optional(),
-    parentId: taskIdSchema.nullable().optional(),
-    executor: nameSchema.optional(),
-    metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
-    keyPrefix: z.string().min(1).max(500).optional(),
-    owner: wordSchema.optional(),
-    tags: tags.schema.optional(),
-    ready: z.boolean().optional(),
+    ...filterShape(),
     limit: z.int().min(0).max(1_000).default(100),
     after: z.string().min(1).max(200).optional(),
   }),

@@ -83,6 +83,8 @@ export interface TaskRecord extends StoredFields {
   claimable: boolean
   /** Must be started (`autoStart: false`) or resumed before it may run. */
   held: boolean
+  /** The task whose journal it began with; null for none. */
+  forkedFrom: string | null
   /** The executor's result as JSON; null until completed. */
   result: unknown
   error: StoredError | null
@@ -174,6 +176,8 @@ export interface Task<R = unknown> extends StoredFields {
   leaseUntil: number | null
   /** It has no work of its own: it starts with its first child and ends with its last. */
   group: boolean
+  /** The task of which it is a fork (`engine.fork`); null for any other. That one may have been purged since. */
+  forkedFrom: string | null
   /** Ids of the dependencies that are still open. */
   blockedBy: string[]
   /** Questions that wait for an answer. */

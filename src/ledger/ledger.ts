@@ -52,25 +52,35 @@ export function step<R, Request>(
 export interface TaskFilter {
   statuses?: TaskStatus[] | undefined
   parentId?: string | null | undefined
-  executor?: string
-  metadata?: Record<string, string | number | boolean | null>
-  keyPrefix?: string
-  owner?: string
+  executor?: string | undefined
+  metadata?: Record<string, string | number | boolean | null> | undefined
+  keyPrefix?: string | undefined
+  owner?: string | undefined
   /** The task has all of them. */
-  tags?: string[]
+  tags?: string[] | undefined
   /** Whether it competes for a slot or a claim. */
-  ready?: boolean
+  ready?: boolean | undefined
   /** Below this task, at any depth. */
-  below?: string
+  below?: string | undefined
   /** Of the WAITING tasks only those whose holder was lost or released them (true), or only the others (false). */
   released?: boolean | undefined
   /** Of the failed tasks only those with this message. */
   failedWith?: string | undefined
+  /** Failed with this code. */
+  failedCode?: string | undefined
+  /** Ended, or if open were created, at this time or later, in epoch milliseconds. */
+  endedFrom?: number | undefined
+  /** Ended, or if open were created, before this time, in epoch milliseconds. */
+  endedBefore?: number | undefined
   /** The type of the team; only tasks with a team. */
-  type?: string
+  type?: string | undefined
   /** Words that must all be in the name, the goal or the description, or begin the id; case-insensitive. */
-  words?: string[]
-  ids?: readonly string[]
+  words?: string[] | undefined
+  ids?: readonly string[] | undefined
+  /** The forks of this task. */
+  forkedFrom?: string | undefined
+  /** Whether a fork of it exists. */
+  forked?: boolean | undefined
   /** Created at this time or later, in epoch milliseconds. */
   createdFrom?: number | undefined
   /** Created at this time or earlier, in epoch milliseconds. */

@@ -16,13 +16,13 @@ export const defaultDivergenceWaitMs = 10_000
 /** The idle time is counted in this number of ticks, so that a blocked event loop counts as one tick. */
 export const divergenceTicks = 20
 
-/** True for completed work that must not be silently repeated. Saved calls (run 0) belong to other programs. */
-export function holdsBack(entry: Pick<CallRecord, 'kind' | 'status' | 'onInterrupt' | 'run'>): boolean {
+/** True for completed work that must not be silently repeated. Saved calls (attempt 0) belong to other programs. */
+export function holdsBack(entry: Pick<CallRecord, 'kind' | 'status' | 'onInterrupt' | 'attempt'>): boolean {
   return (
     (entry.kind === 'call' || entry.kind === 'spawn') &&
     entry.status === 'completed' &&
     entry.onInterrupt !== 'rerun' &&
-    entry.run > 0
+    entry.attempt > 0
   )
 }
 

@@ -4,21 +4,26 @@
 import { type Caller, mayNameAnyModel } from '../bus/caller.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
 import type { TaskPolicy } from '../entities/task.ts'
+import type { Op, Reads } from '../ledger/ledger.ts'
 import type { AbilityHost } from './ability-host.ts'
 import type { TaskDraft } from './drafts/draft.ts'
 import { publishedModels } from './steps/offered-models.ts'
 
 /** The drafts, marked where required. @throws ErrandError FORBIDDEN { model, nearest, offered } */
 export async function restrictModels(host: AbilityHost, caller: Caller, trees: TaskDraft[][]): Promise<TaskDraft[][]> {
-  const names = trees.flat().flatMap(({ policy: { model } }) => model ?? [])
-  if (names.length === 0 || mayNameAnyModel(caller)) return trees
+  return isUnbounded(caller, trees) ? trees : host.read((tx) => boundModels(tx, host, caller, trees))
+}
+
+function isUnbounded(caller: Caller, trees: readonly TaskDraft[][]): boolean {
+  return mayNameAnyModel(caller) || trees.flat().every(({ policy: { model } }) => model === undefined)
+}
+
+/** The same within a step. */
+export function* boundModels(tx: Reads, host: AbilityHost, caller: Caller, trees: TaskDraft[][]): Op<TaskDraft[][]> {
+  if (isUnbounded(caller, trees)) return trees
   const { taskId } = caller
-  const { own, published } = await host.read(function* (tx) {
-    return {
-      own: taskId === undefined ? undefined : (yield* tx.task.get(taskId))?.policy,
-      published: yield* publishedModels(tx),
-    }
-  })
+  const own = taskId === undefined ? undefined : (yield* tx.task.get(taskId))?.policy
+  const published = yield* publishedModels(tx)
   const bound = (policy: TaskPolicy): TaskPolicy => {
     const { model } = policy
     if (model === undefined) return policy

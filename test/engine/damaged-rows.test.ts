@@ -64,7 +64,7 @@ describe('a task with invalid JSON in its row', () => {
     const engine = await openEngine({ ledger, work: false })
     expect((await engine.list()).tasks.map(({ id }) => id)).toEqual(ids)
     expect((await engine.bus.call('task:list', {})).tasks.map(({ id }) => id)).toEqual(ids)
-    expect((await engine.bus.call('task:list', { tag: 't' })).total).toBe(column === 'tags' ? 2 : 3)
+    expect((await engine.bus.call('task:list', { tags: ['t'] })).total).toBe(column === 'tags' ? 2 : 3)
     expect(await engine.get(ids[1])).toMatchObject({ name: 'damaged' })
   })
 

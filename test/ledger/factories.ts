@@ -22,6 +22,7 @@ export function taskRow(task: Partial<NewTask> & { id: string }): NewTask {
   return {
     ...storedFrom({ name: task.id }),
     status: 'submitted',
+    forkedFrom: null,
     statusReason: null,
     group: false,
     ready: false,

@@ -12,7 +12,7 @@ import {
   verdictOn,
 } from '../../src/machines/divergence.ts'
 
-const completed = { kind: 'call', status: 'completed', onInterrupt: 'fail', run: 1 } as const
+const completed = { kind: 'call', status: 'completed', onInterrupt: 'fail', attempt: 1 } as const
 
 describe('An entry holds new calls back', () => {
   it.each([
@@ -26,7 +26,7 @@ describe('An entry holds new calls back', () => {
     ['a wait', { kind: 'wait' }, false],
     ['a sleep', { kind: 'sleep' }, false],
     ['a value', { kind: 'value' }, false],
-    ['a call that another program saved', { run: 0 }, false],
+    ['a call that another program saved', { attempt: 0 }, false],
   ] as const)('holdsBack for %s is %s', (_what, more, holds) => {
     expect(holdsBack({ ...completed, ...more })).toBe(holds)
   })

@@ -60,6 +60,9 @@ const calls: Record<string, (engine: Engine) => Promise<object>> = {
     return { taskId: id, owner: 'ann', fence, reason: 'it cannot be done' }
   },
   'task:retry': inState('failed'),
+  'task:batch': async (engine) => ({ action: 'cancel', filter: { ids: [(await taskIn(engine, 'submitted')).id] } }),
+  // Without a model, no engine begins the fork.
+  'task:fork': async (engine) => ({ taskId: (await engine.create({ goal: 'x', autoStart: false })).id }),
   'task:delete': inState('submitted'),
   'task:send': inState('working', { message: 'Hello.' }),
   'task:signal': inState('working', { name: 'paid' }),

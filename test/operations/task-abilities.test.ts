@@ -28,7 +28,7 @@ it('task:list returns tasks oldest first, page by page, with the total', async (
   const rest = await engine.bus.call('task:list', { after: first.next as number })
   expect(rest.tasks.map(({ name }) => name)).toEqual(['n2', 'n3', 'n4'])
   expect(rest.next).toBeNull()
-  const even = await engine.bus.call('task:list', { tag: 'even', text: 'N', status: ['submitted'] })
+  const even = await engine.bus.call('task:list', { tags: ['even'], text: 'N', status: ['submitted'] })
   expect(even.tasks.map(({ name }) => name)).toEqual(['n0', 'n2', 'n4'])
   expect((await engine.bus.call('task:list', { ids: [first.tasks[1]?.id as string, 'task-none'] })).total).toBe(1)
 })

@@ -10,12 +10,12 @@ const runOfEntry = statementCheck(
   {
     name: 'journal-run',
     explains:
-      'Each entry of the journal was made by a run, a generation and an attempt that its task has had, or was saved from outside by none, so that a later run finds what is its own.',
+      'Each entry of the journal was made by a run, a generation and an attempt that its task has had, or was saved from outside or copied for a fork by none, so that a later run finds what is its own.',
   },
   sql`select call.id as subject, call.task_id as task, call.kind, call.run, call.generation, call.attempt, task.run as latest,
       task.generation as "latestGeneration", task.attempt as "latestAttempt"
     from call join task on task.id = call.task_id
-    where not (call.run = 0 and call.attempt = 0)
+    where not (call.run = 0 and (call.attempt = 0 or task.forked_from is not null))
       and (call.run < 1 or call.run > task.run or call.generation < 1 or call.generation > task.generation
         or call.attempt < 1 or (call.attempt > task.attempt and call.generation = task.generation))`,
   ({ task, kind, run, generation, attempt, latest, latestGeneration, latestAttempt }) =>

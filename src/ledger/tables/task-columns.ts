@@ -102,6 +102,7 @@ export const tasks = defineTable(
     version: plain,
     createdAt: plain,
     stuckBy: plain,
+    forkedFrom: plain,
     ...definitionFields,
     ...stateFields,
   },

@@ -17,8 +17,13 @@ export function conditionsOf(dialect: Dialect, filter: TaskFilter): RawSql[] {
     ...(ready === undefined ? [] : [isReady(ready)]),
     ...(released === undefined ? [] : [isReleased(released)]),
     ...(failedWith === undefined ? [] : [failedBecause(dialect, failedWith)]),
+    ...(filter.failedCode === undefined ? [] : [failedWithCode(dialect, filter.failedCode)]),
+    ...(filter.endedFrom === undefined ? [] : [sql`${endedAt} >= ${filter.endedFrom}`]),
+    ...(filter.endedBefore === undefined ? [] : [sql`${endedAt} < ${filter.endedBefore}`]),
     ...(type === undefined ? [] : [hasType(type)]),
     ...(ids === undefined ? [] : [isAmong(dialect, ids)]),
+    ...(filter.forkedFrom === undefined ? [] : [sql`forked_from = ${filter.forkedFrom}`]),
+    ...(filter.forked === undefined ? [] : [hasFork(filter.forked)]),
     ...(filter.createdFrom === undefined ? [] : [sql`created_at >= ${filter.createdFrom}`]),
     ...(filter.createdTo === undefined ? [] : [sql`created_at <= ${filter.createdTo}`]),
     ...Object.entries(filter.metadata ?? {}).map(([name, value]) => metadataEquals(dialect, name, value)),
@@ -48,6 +53,11 @@ function hasType(type: string): RawSql {
   return sql`exists (select 1 from team where team.task_id = task.id and team.type = ${type})`
 }
 
+function hasFork(expected: boolean): RawSql {
+  const fork = sql`exists (select 1 from task as fork where fork.forked_from = task.id and fork.deleted_at is null)`
+  return expected ? fork : sql`not ${fork}`
+}
+
 function isReleased(expected: boolean): RawSql {
   const reasons = sql`('interrupted', 'released')`
   return expected
@@ -59,6 +69,15 @@ function failedBecause(dialect: Dialect, message: string): RawSql {
   return dialect.kind === 'postgres'
     ? sql`(status <> 'failed' or (error::jsonb ->> 'message') = ${message})`
     : sql`(status <> 'failed' or case when json_valid(error) then json_extract(error, '$.message') end = ${message})`
+}
+
+/** Of an open task its creation. */
+const endedAt = sql`coalesce(completed_at, created_at)`
+
+function failedWithCode(dialect: Dialect, code: string): RawSql {
+  return dialect.kind === 'postgres'
+    ? sql`(status = 'failed' and (error::jsonb ->> 'code') = ${code})`
+    : sql`(status = 'failed' and case when json_valid(error) then json_extract(error, '$.code') end = ${code})`
 }
 
 /** The name is a bound value in both databases, never part of the text. */

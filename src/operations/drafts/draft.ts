@@ -35,6 +35,8 @@ export interface TaskDraft extends StoredFields {
   runsCommands: boolean | null
   /** Default: the principal of its parent. */
   principal?: string
+  /** The original of a fork. */
+  forkedFrom?: string
   /** The first messages of its conversation, stored with the task; empty when no agent works on it. */
   opening: Opening[]
 }

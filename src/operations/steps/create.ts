@@ -370,6 +370,7 @@ function* announce(tx: Tx, { task, edges, opening, team }: Insertion, ctx: StepC
       ...(task.parentId === null ? {} : { parentId: task.parentId }),
       ...(task.goal === null ? {} : { goal: task.goal }),
       ...(task.executor === null ? {} : { executor: task.executor }),
+      ...(task.forkedFrom === null ? {} : { forkedFrom: task.forkedFrom }),
     }),
   )
   if (team !== null) yield* requireTeams(ctx).created(tx, task, team, ctx)

@@ -32,6 +32,7 @@ export function newTask(
     agentNamed: _named,
     runsCommands: _commands,
     principal = parent?.policy.principal,
+    forkedFrom = null,
     ...fields
   } = draft
   const startsAt = Math.max(draft.notBefore ?? 0, at + delayMs)
@@ -43,6 +44,7 @@ export function newTask(
       ...(bounds === undefined ? {} : { bounds }),
       ...(principal === undefined ? {} : { principal }),
     },
+    forkedFrom,
     status: submitted,
     statusReason: null,
     ready: false,

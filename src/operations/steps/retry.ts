@@ -54,9 +54,12 @@ function* repeatedCalls(
   return repeated
 }
 
-function whyNotRepeated({ status, run, generation, startMessageId }: CallRecord, task: TaskRecord): string | undefined {
+function whyNotRepeated(
+  { status, attempt, generation, startMessageId }: CallRecord,
+  task: TaskRecord,
+): string | undefined {
   if (status !== 'completed') return 'it has not completed, so that a new attempt makes it again in any case'
-  if (run === 0) return 'another program saved it'
+  if (attempt === 0) return 'another program saved it'
   if (generation !== task.generation) return 'it is of an earlier generation, of which nothing is requested any more'
   return startMessageId === null
     ? undefined

@@ -41,7 +41,11 @@ function* loadKept(tx: Reads, request: CreateRequest, earlier: readonly string[]
   const kept: Kept = []
   for (const [index] of request.trees.entries()) {
     const task = earlier[index] === undefined ? undefined : yield* tx.task.get(earlier[index])
-    kept.push(task === undefined || task.deletedAt !== null || task.status === 'canceled' ? undefined : task)
+    // The children of its original are not a fork's to retry.
+    const isForeign = task?.status === 'failed' && task.parentId !== request.trees[index]?.[0]?.parentId
+    kept.push(
+      task === undefined || task.deletedAt !== null || task.status === 'canceled' || isForeign ? undefined : task,
+    )
   }
   return kept
 }

@@ -50,6 +50,7 @@ export function toTask(record: TaskRecord, blockedBy: string[], questions: Quest
     fence: record.fence,
     leaseUntil: record.leaseUntil,
     group: record.group,
+    forkedFrom: record.forkedFrom,
     blockedBy,
     questions,
     progress: record.progress,

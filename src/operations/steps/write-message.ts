@@ -55,7 +55,7 @@ function endOf({ name, error, resultLost }: CallRecord, crashed: boolean): strin
 }
 
 /** One of each kind for a call: its id is derived from the id of the call. */
-function lineId(callId: string, which: 'start' | 'end'): string {
+export function lineId(callId: string, which: 'start' | 'end'): string {
   return `${callId.replace(/^call-/, 'msg-')}-${which}`
 }
 

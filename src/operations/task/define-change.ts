@@ -1,6 +1,6 @@
 // Defines the operations that change one task: as an operation of the bus, and as the function behind the engine's method of the same name.
 import { z } from 'zod'
-import type { Caller } from '../../bus/caller.ts'
+import type { Access, Caller } from '../../bus/caller.ts'
 import { once } from '../../core/once.ts'
 import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { Step } from '../../ledger/ledger.ts'
@@ -38,6 +38,8 @@ interface ChangeDefinition<Id extends string, S extends Shape> {
   input: () => S
   /** Fields that the engine's method takes as arguments after the task, in order; the others are its options. Default: none. */
   args?: ReadonlyArray<keyof S & string>
+  /** Default `control`. */
+  access?: Access
   /** False: the ability is not offered to models and refuses them. Default true. */
   models?: boolean
   /** Ids of further tasks that the input names. Default: none. */
@@ -63,7 +65,7 @@ export interface Changing {
 
 /** On the bus it answers with the new status of the task; `change` resolves to the task itself. */
 export function taskChange<const Id extends string, S extends Shape>(definition: ChangeDefinition<Id, S>) {
-  const { id, description, routes, verb, args = [], models = true, others = () => [] } = definition
+  const { id, description, routes, verb, access = 'control', args = [], models = true, others = () => [] } = definition
   async function change(context: ChangeContext, given: Input<S>, ctx: StepContext): Promise<Task> {
     const step = definition.step(given, requestedBy(ctx, context.caller), context)
     const written = await applyTo(context, subjectOf(given), step, others(given))
@@ -73,7 +75,7 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
 
   const operation = defineOperation({
     id,
-    access: 'control',
+    access,
     description,
     routes,
     verb,

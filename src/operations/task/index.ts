@@ -1,6 +1,7 @@
 // The operations of tasks, one file each. Their registration and their types derive from this list.
 
 import { taskAnswer } from './answer.ts'
+import { taskBatch } from './batch.ts'
 import { taskBlock } from './block.ts'
 import { taskCalls } from './calls.ts'
 import { taskCancel } from './cancel.ts'
@@ -8,6 +9,7 @@ import { taskClaim } from './claim.ts'
 import { taskCreate } from './create.ts'
 import { taskDelete } from './delete.ts'
 import { taskFail } from './fail.ts'
+import { taskFork } from './fork.ts'
 import { taskGet } from './get.ts'
 import { taskGraph } from './graph.ts'
 import { taskHeartbeat } from './heartbeat.ts'
@@ -49,6 +51,8 @@ export const taskOperations = [
   taskResume,
   taskCancel,
   taskRetry,
+  taskFork,
+  taskBatch,
   taskAnswer,
   taskSend,
   taskSignal,

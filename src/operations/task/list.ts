@@ -1,35 +1,22 @@
 // task:list: tasks as rows of a list or a tree, oldest first, now or at an earlier position of the feed.
 import { z } from 'zod'
 import { once } from '../../core/once.ts'
-import { filterByStatus, statusFilterSchema } from '../../entities/status-filter.ts'
+import { filterShape } from '../../entities/filter-options.ts'
 import type { Op, Reads, TaskFilter } from '../../ledger/ledger.ts'
 import { defineOperation } from '../define-operation.ts'
 import { eitherCase } from '../key-case.ts'
 import { belowCaller, idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { requireCursor } from '../steps/purge.ts'
+import { filterOf } from '../task-filter.ts'
 import { positionSchema } from '../views/event-view.ts'
 import { allAsShown } from '../views/lost-runs.ts'
 import { type TaskRow, taskRowSchema, toPastRow, toRow } from '../views/task-row.ts'
-import { defaultLimit, taskIdSchema } from './task-input.ts'
-
-const shortText = once(() => z.string().trim().min(1).max(500))
+import { defaultLimit } from './task-input.ts'
 
 const inputSchema = once(() =>
   z
     .strictObject({
-      status: statusFilterSchema
-        .optional()
-        .describe('One status or several; `pending`, `running` and `active` stand for groups of statuses.'),
-      type: shortText().optional().describe('Type of work, for tasks with a team.'),
-      parentId: taskIdSchema.nullable().optional().describe('Only direct subtasks of this task; null for roots.'),
-      executor: shortText().optional(),
-      owner: shortText().optional(),
-      tag: shortText().optional(),
-      keyPrefix: shortText().optional().describe('Prefix of the key with which tasks were created.'),
-      text: shortText()
-        .optional()
-        .describe('Words that must all occur in the name, goal or description, or a prefix of the id.'),
-      ids: z.array(taskIdSchema).max(1_000).optional(),
+      ...filterShape(),
       at: positionSchema()
         .optional()
         .describe('Return the tasks as of this position of the feed. No other filter than `ids` is allowed with it.'),
@@ -37,9 +24,8 @@ const inputSchema = once(() =>
       limit: z.int().min(1).max(5_000).default(defaultLimit),
     })
     .refine(
-      ({ at, status, type, parentId, executor, owner, tag, keyPrefix, text }) =>
-        at === undefined ||
-        [status, type, parentId, executor, owner, tag, keyPrefix, text].every((filter) => filter === undefined),
+      ({ at, ids: _ids, after: _after, limit: _limit, ...filter }) =>
+        at === undefined || Object.values(filter).every((each) => each === undefined),
       {
         path: ['at'],
         message: 'with `at` only the filter `ids` is allowed: remove the others',
@@ -80,7 +66,8 @@ export const taskList = defineOperation({
       yield* requireOwn(tx, caller, namedIn(input))
       if (input.at !== undefined) refuseTasks(caller, 'task:list of the past')
       const seq = yield* tx.event.last()
-      const filter = belowCaller(filterOf(input), caller)
+      const { at: _at, after: _after, limit: _limit, ...given } = input
+      const filter = belowCaller(filterOf(given), caller)
       const found = yield* page(tx, input, filter, Math.min(input.at ?? seq, seq))
       const tasks = found.slice(0, input.limit)
       const more = found.length > input.limit
@@ -99,18 +86,4 @@ function* page(tx: Reads, { at, ids, limit, after }: ListInput, filter: TaskFilt
   if (at === undefined) return (yield* tx.task.oldest(filter, limit + 1, after)).map(toRow)
   yield* requireCursor(tx, position)
   return (yield* tx.task.asOf(position, limit + 1, after, ids)).map(toPastRow)
-}
-
-function filterOf({ status, type, parentId, executor, owner, tag, keyPrefix, text, ids }: ListInput): TaskFilter {
-  return {
-    ...(status === undefined ? {} : filterByStatus(status)),
-    ...(type === undefined ? {} : { type }),
-    ...(parentId === undefined ? {} : { parentId }),
-    ...(executor === undefined ? {} : { executor }),
-    ...(owner === undefined ? {} : { owner }),
-    ...(tag === undefined ? {} : { tags: [tag] }),
-    ...(keyPrefix === undefined ? {} : { keyPrefix }),
-    ...(text === undefined ? {} : { words: text.split(/\s+/) }),
-    ...(ids === undefined ? {} : { ids }),
-  }
 }

@@ -21,6 +21,7 @@ export const wholeTaskSchema = once(() =>
     fence: z.int(),
     leaseUntil: z.number().nullable(),
     group: z.boolean(),
+    forkedFrom: z.string().nullable(),
     blockedBy: z.array(z.string()),
     questions: z.array(questionSchema()),
     progress: z.object({ fraction: z.number(), note: z.string().nullable(), at: z.number() }).nullable(),

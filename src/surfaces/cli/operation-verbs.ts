@@ -1,7 +1,11 @@
-// The verbs of the command line that derive from operations.
+// The verbs of the command line that derive from operations. Those with an action for many tasks take a filter in place of tasks.
+import { batchActions } from '../../entities/batch.ts'
+import { switches } from '../terminal/arguments.ts'
 import { changeAs } from '../terminal/as-person.ts'
 import { cliCaller } from '../terminal/caller.ts'
+import { filterFlags, filterHelp, filterUsage } from '../terminal/filter-flags.ts'
 import { inputIn, parsedOptions, usageOf, type VerbOperation, verbOperations } from '../terminal/operation-verb.ts'
+import { changeMany } from './change-many.ts'
 import { forEachTask } from './each-task.ts'
 import { defineVerb, type Verb, type VerbTable } from './verb.ts'
 
@@ -18,16 +22,41 @@ export function operationVerbs(group: VerbOperation['verb']['group']): VerbTable
 
 function verbOf(operation: VerbOperation): Verb {
   const { verb } = operation
+  const action = batchActions.find((each) => `task:${each}` === operation.id)
+  const usage = usageOf(verb, 'ID')
+  if (action === undefined) {
+    return defineVerb({
+      usage,
+      help: verb.help,
+      options: parsedOptions(verb),
+      positionals: { min: 1 },
+      run: (io, args) => changeEach(operation, io, args),
+    })
+  }
   return defineVerb({
-    usage: usageOf(verb, 'ID'),
-    help: verb.help,
-    options: parsedOptions(verb),
-    positionals: { min: 1 },
-    async run(io, args) {
-      const input = inputIn(verb, args.values)
-      return await forEachTask(io, args, (engine, task) =>
-        changeAs(engine, cliCaller.caller, operation.id, task, input, verb.said),
-      )
-    },
+    usage: `${usage} | ${verb.name} ${filterUsage} [--all] [--dry-run]`,
+    help: [
+      verb.help,
+      'In place of IDs, options choose the tasks; with none of them, --all is required:',
+      ...filterHelp,
+      '  --all             all tasks for which the change has an effect',
+      '  --dry-run         only count them, and change nothing',
+    ].join('\n'),
+    options: { ...parsedOptions(verb), ...filterFlags, ...switches('all', 'dry-run') },
+    positionals: { min: 0 },
+    run: (io, args) =>
+      args.positionals.length > 0
+        ? changeEach(operation, io, args)
+        : changeMany(io, args, { action, verb, given: inputIn(verb, args.values) }),
   })
+}
+
+type Run = Verb['run']
+
+function changeEach(operation: VerbOperation, io: Parameters<Run>[0], args: Parameters<Run>[1]): Promise<number> {
+  const { verb } = operation
+  const input = inputIn(verb, args.values)
+  return forEachTask(io, args, (engine, task) =>
+    changeAs(engine, cliCaller.caller, operation.id, task, input, verb.said),
+  )
 }

@@ -60,6 +60,7 @@ const ownGroups: readonly VerbGroup[] = [
     verbs: verbTable({
       answer: { summary: 'answer the question of a task', load: () => import('./verbs/answer.ts') },
       send: { summary: 'send a message to a task', load: () => import('./verbs/send.ts') },
+      fork: { summary: 'continue a task from an earlier point, as a new task', load: () => import('./verbs/fork.ts') },
       signal: { summary: 'send a task what it waits for by name', load: () => import('./verbs/signal.ts') },
       block: { summary: 'make a task wait for others', load: () => import('./verbs/block.ts') },
       unblock: { summary: 'stop a task from waiting for others', load: () => import('./verbs/unblock.ts') },

@@ -8,9 +8,10 @@ import { AnswerStream } from '../terminal/answer-stream.ts'
 import { answerTask } from '../terminal/answer-text.ts'
 import { misuse, parseOptions } from '../terminal/arguments.ts'
 import { changeAs } from '../terminal/as-person.ts'
+import { forkAs } from '../terminal/fork-task.ts'
 import { inputIn, parsedOptions, usageOf, type VerbOperation, verbOperations } from '../terminal/operation-verb.ts'
 import { jsonOption } from '../terminal/option-values.ts'
-import { changedLine, taskLabel } from '../terminal/task-labels.ts'
+import { changedLine, taskLabel, taskNumber } from '../terminal/task-labels.ts'
 import { takeWord, wordsOf } from './read-line.ts'
 import { type ReplVerb, type ReplVerbs, type Session, sessionCaller } from './session.ts'
 import { anyRefs, openRefs, refsAccepting } from './task-refs.ts'
@@ -78,6 +79,18 @@ export const changeVerbs: ReplVerbs = {
         answerTask(engine, sessionCaller, task, text || undefined),
       )
       session.printer.line(`${taskLabel(answered)} answered`)
+    },
+  },
+  fork: {
+    usage: 'fork TASK [CALL]',
+    summary: 'a new task that begins with what this one has recorded before a call; `errand fork` has options',
+    complete: anyRefs,
+    async run(session, rest) {
+      const { task, text } = await taskAndText(session, rest)
+      const forked = await session.change(task, ({ engine }) =>
+        forkAs(engine, sessionCaller, task, text === '' ? {} : { at: text }),
+      )
+      session.printer.line(changedLine(forked, `forked from ${taskNumber(task)}`))
     },
   },
   signal: {

@@ -1,25 +1,40 @@
 // The tasks that `ps` lists: the filter for the ledger, and the same filter for one changed task.
 import type { Engine } from '../../engine/engine-api.ts'
+import type { TaskFilterOptions } from '../../entities/filter-options.ts'
 import { filterByStatus, type StatusWord } from '../../entities/status-filter.ts'
 import { type BriefTask, openStatuses, type Task } from '../../entities/task.ts'
 import { isReleased } from '../../machines/readiness.ts'
 
-/** A part of the filter of `engine.list`. */
-export interface TaskChoice {
-  status?: StatusWord[] | undefined
-  ready?: boolean | undefined
-  owner?: string | undefined
-  /** A task must have all of them. */
-  tags?: string[] | undefined
+/** What `ps` chooses tasks by. */
+export type TaskChoice = Pick<
+  TaskFilterOptions,
+  'status' | 'ready' | 'executor' | 'owner' | 'tags' | 'metadata' | 'code' | 'text' | 'since' | 'before'
+>
+
+/** The filter of the ledger, for one task. */
+export function isChosen(task: Task, choice: TaskChoice): boolean {
+  const { status, ready, executor, owner, tags = [], metadata = {}, code, text, since, before } = choice
+  const endedAt = task.completedAt ?? task.createdAt
+  return (
+    (status === undefined || hasStatus(task, [status].flat())) &&
+    (ready === undefined || task.ready === ready) &&
+    (executor === undefined || task.executor === executor) &&
+    (owner === undefined || task.owner === owner) &&
+    tags.every((tag) => task.tags.includes(tag)) &&
+    Object.entries(metadata).every(([name, value]) => task.metadata[name] === value) &&
+    (code === undefined || task.error?.code === code) &&
+    (text === undefined || hasWords(task, text)) &&
+    (since === undefined || endedAt >= since) &&
+    (before === undefined || endedAt < before)
+  )
 }
 
-export function isChosen(task: Task, { status, ready, owner, tags = [] }: TaskChoice): boolean {
-  return (
-    (status === undefined || hasStatus(task, status)) &&
-    (ready === undefined || task.ready === ready) &&
-    (owner === undefined || task.owner === owner) &&
-    tags.every((tag) => task.tags.includes(tag))
-  )
+function hasWords({ id, name, goal, description }: Task, text: string): boolean {
+  const all = [name, goal ?? '', description].join('\n').toLowerCase()
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => all.includes(word) || id.startsWith(word) || id.startsWith(`task-${word}`))
 }
 
 function hasStatus(task: Task, words: StatusWord[]): boolean {

@@ -118,11 +118,16 @@ const taskExamples: Examples<TaskFilter> = {
   below: [wide, narrow],
   released: [true, false],
   failedWith: ['no'],
+  failedCode: ['DOWN'],
+  endedFrom: [1],
+  endedBefore: [1],
   type: ['x'],
   words: [['b', 'a']],
   ids: [['a'], []],
   createdFrom: [1],
   createdTo: [1],
+  forkedFrom: ['a'],
+  forked: [true, false],
 }
 
 /** Calls every verb that builds statements for a single use, with everything that makes their texts differ. */

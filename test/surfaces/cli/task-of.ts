@@ -19,6 +19,7 @@ export function taskOf(fields: Partial<Task>): Task {
     fence: 0,
     leaseUntil: null,
     group: false,
+    forkedFrom: null,
     blockedBy: [],
     questions: [],
     progress: null,

@@ -1,9 +1,10 @@
 // `errand ps`: lists tasks. It prints tables, lines of JSON, or with --watch each change.
 import { systemClock } from '../../../core/clock.ts'
-import { statusLabels } from '../../../entities/status-filter.ts'
-import { type BriefTask, openStatuses, taskStatuses } from '../../../entities/task.ts'
+import { omitUndefined } from '../../../core/omit-undefined.ts'
+import { type BriefTask, openStatuses } from '../../../entities/task.ts'
 import { allBriefly, allTasks } from '../../../plans/each-task.ts'
-import { type CommonArguments, lists, oneOf, switches, texts } from '../../terminal/arguments.ts'
+import { type CommonArguments, switches } from '../../terminal/arguments.ts'
+import { filterFlags, filterHelp, filterIn, filterUsage } from '../../terminal/filter-flags.ts'
 import { columnsOf, note, printItems } from '../../terminal/io.ts'
 import { shellCommand } from '../../terminal/shell-quote.ts'
 import { openTasks, type TaskChoice } from '../../terminal/task-list.ts'
@@ -13,34 +14,28 @@ import { withLedger } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 
 export const ps = defineVerb({
-  usage: 'ps [--all] [--status S]… [--ready] [--owner NAME] [--tag T]… [--watch]',
+  usage: `ps [--all] ${filterUsage} [--ready] [--watch]`,
   help: [
     'Lists the open tasks, and the failed groups that contain one. --json prints one task per line.',
-    '  --all         every task',
-    `  --status S    only tasks in this state: ${taskStatuses.join(', ')} (or, in other vocabularies, ${statusLabels.filter((word) => !taskStatuses.some((status) => status === word)).join(', ')}); may be given several times`,
-    '  --ready       only tasks that could start now: when a slot is free (queued), or when they are claimed (claimable)',
-    '  --owner NAME  only tasks that NAME has claimed',
-    '  --tag T       only tasks with this tag; if given several times, with all of them',
-    '  --watch       keep showing changes until Ctrl-C: redraws the table on a terminal, else prints one line per change',
+    '  --all             every task',
+    ...filterHelp,
+    '  --ready           only tasks that could start now: when a slot is free (queued), or when they are claimed (claimable)',
+    '  --watch           keep showing changes until Ctrl-C: redraws the table on a terminal, else prints one line per change',
   ].join('\n'),
   options: {
-    ...texts('owner'),
-    ...lists('status', 'tag'),
+    ...filterFlags,
     ...switches('ready'),
     all: { type: 'boolean', short: 'a' },
     watch: { type: 'boolean', short: 'w' },
   },
   positionals: { max: 0 },
   async run(io, { values }) {
-    const { status, ready, owner, tag: tags } = values
-    const isNarrowed = [status, ready, owner, tags].some((given) => given !== undefined)
-    const choice: TaskChoice = {
-      status:
-        status?.map((each) => oneOf('status', each, statusLabels)) ?? (values.all ? undefined : [...openStatuses]),
-      ready,
-      owner,
-      tags,
-    }
+    const filter = { ...filterIn(values, systemClock.now()), ...omitUndefined({ ready: values.ready }) }
+    const isNarrowed = Object.keys(filter).length > 0
+    // Tasks that failed with a code, and those of a certain time, may have ended.
+    const takesEnded =
+      values.all === true || [filter.code, filter.since, filter.before].some((each) => each !== undefined)
+    const choice: TaskChoice = { ...(takesEnded ? {} : { status: [...openStatuses] }), ...filter }
     return await withLedger(io, values, async (engine) => {
       if (values.watch) {
         const { watchTasks } = await import('../watch-tasks.ts')
