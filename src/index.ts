@@ -102,6 +102,7 @@ export {
   type RunEngine,
 } from './entities/executor.ts'
 export type { TaskFilterOptions } from './entities/filter-options.ts'
+export type { HandledEvent, HandledTask, HandlerTemplate } from './entities/handler.ts'
 export type { SharedLimits } from './entities/limits.ts'
 export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from './entities/message.ts'
 export type { Executors, InputOf, ResultOf } from './entities/new-task.ts'

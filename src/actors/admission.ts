@@ -3,7 +3,7 @@
 // transaction.
 
 import { isExecutor, type RunnableTasks } from '../entities/executor.ts'
-import { changedLimits } from '../entities/limits.ts'
+import { changedLimits, maxSystemTasks } from '../entities/limits.ts'
 import type { Trees } from '../entities/task-trees.ts'
 import type { Op } from '../ledger/ledger.ts'
 import type { TaskDraft } from '../operations/drafts/draft.ts'
@@ -16,7 +16,7 @@ import type { OpenRuns } from './open-runs.ts'
 const maxPassedOver = 50
 
 export interface AdmissionHost extends EngineHost {
-  readonly runs: Pick<OpenRuns, 'admitted' | 'count' | 'countByExecutor' | 'isPaused'>
+  readonly runs: Pick<OpenRuns, 'admitted' | 'count' | 'countByExecutor' | 'systemCount' | 'isPaused'>
   /** Whether the row of this engine is open, and its lease renewed, without an admission. */
   isLeaseCertain(): boolean
   /** Asks the supervisor for an admission. */
@@ -106,6 +106,12 @@ export class Admission {
   get room(): number {
     const { runs } = this.#host
     return runs.isPaused ? 0 : this.#maxConcurrent - runs.count
+  }
+
+  /** The number of runs of system tasks that may begin or go on here. */
+  get systemRoom(): number {
+    const { runs } = this.#host
+    return runs.isPaused ? 0 : maxSystemTasks - runs.systemCount
   }
 
   /** Queues an admission behind the steps queued in this turn of the event loop, so that it shares their commit. */

@@ -52,10 +52,17 @@ export class OpenRuns {
     })
   }
 
-  /** The number of runs that hold a slot. */
+  /** The number of runs that hold a slot, without those of system tasks. */
   get count(): number {
     let holders = 0
-    for (const { isParked } of this.#slots.values()) if (!isParked) holders++
+    for (const { isParked, task } of this.#slots.values()) if (!isParked && !task.system) holders++
+    return holders
+  }
+
+  /** The number of runs of system tasks, which have slots of their own. */
+  get systemCount(): number {
+    let holders = 0
+    for (const { isParked, task } of this.#slots.values()) if (!isParked && task.system) holders++
     return holders
   }
 
@@ -67,7 +74,7 @@ export class OpenRuns {
   get countByExecutor(): Map<string, number> {
     const counts = new Map<string, number>()
     for (const { task, isParked } of this.#slots.values()) {
-      if (isParked) continue
+      if (isParked || task.system) continue
       const executor = task.executor as string
       counts.set(executor, (counts.get(executor) ?? 0) + 1)
     }

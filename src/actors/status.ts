@@ -101,7 +101,9 @@ export class StatusModel {
 
   #follow(event: TaskEvent): void {
     for (const events of this.#meanwhile) events.push(event)
-    if (event.seq > this.#countedTo) this.#store.send(event as never)
+    // Their tasks are not counted.
+    const isCounted = event.data['system'] !== true
+    if (event.seq > this.#countedTo && isCounted) this.#store.send(event as never)
     else this.#store.trigger.counted({ found: { lastEvent: event } })
     this.#recount ??= this.#clock.setTimeout(() => {
       this.#recount = undefined

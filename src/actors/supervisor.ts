@@ -247,10 +247,10 @@ export class Supervisor {
   }
 
   /** Slots that are free, and those that the step which is queued now frees. */
-  #admitIfRoom(freed: number): void {
+  #admitIfRoom(freed: number, room = this.#admission.room): void {
     // Many steps ask in one turn, and share one admission.
     if (this.#admission.isDue) return
-    this.#send({ type: 'admit', room: this.#admission.room + freed })
+    this.#send({ type: 'admit', room: room + freed })
   }
 
   async #lookOnce(): Promise<void> {
@@ -269,10 +269,11 @@ export class Supervisor {
     const number = ++this.#looks
     const compare = this.#runs.comparison()
     try {
-      const [due, isAnyReady, open, last] = await ledger.read((tx) =>
+      const [due, isAnyReady, isSystemReady, open, last] = await ledger.read((tx) =>
         all([
           tx.task.nextDue(own),
           tx.task.anyReady(free.all, free.named, trees),
+          tx.task.anySystemReady(),
           tx.run.openOf(instanceId),
           tx.event.last(),
         ]),
@@ -281,6 +282,7 @@ export class Supervisor {
       this.#arm(due, number)
       const isAnyQueued = open.some(({ status }) => status === 'queued')
       if (isAnyReady || isAnyQueued) this.#admitIfRoom(0)
+      if (isSystemReady) this.#admitIfRoom(0, this.#admission.systemRoom)
     } catch (error) {
       // Maintenance wakes the supervisor again soon.
       report(error, { doing: 'check for work' })

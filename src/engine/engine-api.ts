@@ -16,6 +16,7 @@ import type { Call } from '../entities/call.ts'
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { Executor, ExecutorMap } from '../entities/executor.ts'
 import type { TaskFilterOptions } from '../entities/filter-options.ts'
+import type { HandlerTemplate } from '../entities/handler.ts'
 import type { Message } from '../entities/message.ts'
 import type { CreatedTasks, GivenTasks, RootFields } from '../entities/new-task.ts'
 import type {
@@ -124,6 +125,13 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
   autoComplete?: AutoComplete
   /** What the next run does about an interrupted call (by a crash, or because its run ended first). Default `fail`. */
   onInterrupt?: OnInterrupt
+  /**
+   * The task that is created in the same transaction when a task fails for good, in whatever process, like `{ executor: 'notify' }`. It is a system
+   * task. Stored with each task at its creation, where neither the task nor its executor has one. Default: none.
+   */
+  onFailure?: HandlerTemplate
+  /** The same when a task needs the answer of a person. */
+  onInputRequired?: HandlerTemplate
   /** What the final failure of a child means for its parent. Default `ignore`. */
   onChildFailure?: OnChildFailure
   /** What a dependency that failed or was canceled means for the tasks that depend on it. Default `block`. */
@@ -440,7 +448,7 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
    * Resolves when no task that this engine may run is ready, running or on a timer. With a `SimulatedClock`: when nothing goes on in the
    * engines on this clock until the clock is moved or something comes from outside.
    */
-  idle(): Promise<void>
+  idle(options?: { system?: boolean }): Promise<void>
   /** Starts running tasks in a producer (`work: false`). No effect on an engine that already does. @throws ErrandError INVALID_INPUT */
   work(options?: WorkOptions): Promise<void>
   /** The read model: counts by state, slots, current runs, the queue, the last event. Kept up to date from the first access on. */

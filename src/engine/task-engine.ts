@@ -35,6 +35,7 @@ import {
   eventsOptionsSchema,
   eventTypeSchema,
   graphOptionsSchema,
+  idleOptionsSchema,
   inspectionObserverSchema,
   inspectOptionsSchema,
   type LimitsPatch,
@@ -420,7 +421,8 @@ export class TaskEngine extends DerivedMethods {
     return readTasks(this.#host, ids)
   }
 
-  async idle(): Promise<void> {
+  async idle(options: { system?: boolean } = {}): Promise<void> {
+    const { system } = accept(idleOptionsSchema, options, 'idle')
     const executors = [...this.#host.drafter.context.executors.keys()]
     const { rest } = this.#life.clock
     this.#life.requireOpen()
@@ -433,7 +435,7 @@ export class TaskEngine extends DerivedMethods {
       const moved = this.#life.feed.moved()
       const those = (tasks: RunnableTasks) => executors.filter((name) => this.#host.canRun(name) === tasks)
       const { trees } = this.#life.supervisor
-      if (!(await this.#life.read((tx) => tx.task.anyAwake(those('all'), those('named'), trees)))) return
+      if (!(await this.#life.read((tx) => tx.task.anyAwake(those('all'), those('named'), trees, system)))) return
       await moved
     }
   }

@@ -7,6 +7,7 @@ import { once } from '../core/once.ts'
 import { parse, requireJsonInput, requireSync } from '../core/parse.ts'
 import { zodSchema } from '../core/zod-schema.ts'
 import type { CallContext, CallOptions } from './call-options.ts'
+import { type HandlerTemplate, handlerSchema } from './handler.ts'
 import type { MessageRole } from './message.ts'
 import type { CreatedTasks, Executors, GivenTasks, TypedExecutor } from './new-task.ts'
 import type { Task } from './task.ts'
@@ -245,6 +246,10 @@ export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z
    * false.
    */
   asksPeople?: boolean
+  /** The task that is created when one of its tasks fails for good. Default: the engine's. */
+  onFailure?: HandlerTemplate
+  /** The task that is created when one of its tasks needs an answer. Default: the engine's. */
+  onInputRequired?: HandlerTemplate
   run: (task: ExecutorTask<z.output<I>>, run: Run) => z.input<R> | Promise<z.input<R>>
 }
 
@@ -266,6 +271,8 @@ export type RunnableTasks = 'all' | 'named' | 'none' | 'unknown'
 /** An executor as the engine holds it. `In` is the input that `create` accepts, `Out` the type of `result`. */
 export interface Executor<In = any, Out = any> extends TypedExecutor<In, Out> {
   readonly retry: Partial<RetryPolicy> | undefined
+  readonly onFailure: HandlerTemplate | undefined
+  readonly onInputRequired: HandlerTemplate | undefined
   readonly timeoutMs: number | undefined
   readonly concurrency: number | undefined
   readonly onInterrupt: OnInterrupt | undefined
@@ -306,6 +313,8 @@ export const executorOptionsSchema = once(() =>
     divergenceWaitMs: durationSchema({ min: 1 }).optional(),
     runsCommands: z.boolean().default(false),
     asksPeople: z.boolean().default(false),
+    onFailure: handlerSchema().optional(),
+    onInputRequired: handlerSchema().optional(),
     run: z.custom<ExecutorFunction>(
       (value) => typeof value === 'function',
       'expected a function (task, run) => result',
@@ -339,6 +348,8 @@ export function defineExecutor<I extends z.ZodType = z.ZodAny, R extends z.ZodTy
     divergenceWaitMs: checked.divergenceWaitMs,
     runsCommands: checked.runsCommands,
     asksPeople: checked.asksPeople,
+    onFailure: checked.onFailure,
+    onInputRequired: checked.onInputRequired,
     agent: undefined,
     run: checked.run as Executor['run'],
   })
@@ -369,6 +380,8 @@ export function ownExecutor<I extends z.ZodType, R extends z.ZodType>({
     divergenceWaitMs: undefined,
     runsCommands: false,
     asksPeople: false,
+    onFailure: undefined,
+    onInputRequired: undefined,
     agent: undefined,
     ...traits,
   })

@@ -33,6 +33,12 @@ export const filterShape = once(() => ({
   ids: z.array(taskIdSchema).max(1_000).optional(),
   forkedFrom: taskIdSchema.optional().describe('Only the forks of this task.'),
   forked: z.boolean().optional().describe('Only tasks that have a fork, or only the others.'),
+  system: z
+    .union([z.boolean(), z.literal('include')])
+    .optional()
+    .describe(
+      'System tasks (deliveries of webhooks, handlers) only: true, or also: include. Default: none, unless the filter names tasks or their parent.',
+    ),
   ready: z
     .boolean()
     .optional()

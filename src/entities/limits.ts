@@ -19,3 +19,9 @@ export function changedLimits(
 }
 
 export const noSharedLimits: SharedLimits = { maxConcurrent: null, limits: {} }
+
+/** The lane of system tasks. No task has this id. */
+export const systemLane = 'system'
+
+/** How many system tasks one engine runs at once, beside the others. */
+export const maxSystemTasks = 10

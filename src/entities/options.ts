@@ -11,6 +11,7 @@ import { creationBoundsSchema } from './creation-bounds.ts'
 import { eventTypes } from './event.ts'
 import { executorOptionsSchema, isExecutor } from './executor.ts'
 import { filterShape } from './filter-options.ts'
+import { handlerSchema } from './handler.ts'
 import { type ContradictionPolicy, contradictionPolicies } from './memory.ts'
 import { audiences } from './question.ts'
 import type { Source } from './source.ts'
@@ -136,6 +137,7 @@ export type ClaimOptions = z.input<ReturnType<typeof claimOptionsSchema>>
 export const versionSchema = z.int().min(0)
 
 export const purgeOptionsSchema = once(() => z.strictObject({ before: timeSchema }))
+export const idleOptionsSchema = once(() => z.strictObject({ system: z.boolean().optional() }))
 export const graphOptionsSchema = once(() => z.strictObject({ parentId: taskIdSchema.optional() }))
 const limit = z.int().min(1).max(1_000_000)
 export const limitsSchema = once(() =>
@@ -247,6 +249,8 @@ export const agentOptionsSchema = once(() =>
       timeoutMs: true,
       concurrency: true,
       onInterrupt: true,
+      onFailure: true,
+      onInputRequired: true,
     }).shape,
   }),
 )
@@ -358,6 +362,8 @@ export const engineOptionsSchema = once(() =>
     autoStart: z.boolean().default(true),
     autoComplete: autoComplete.schema.default(autoComplete.default),
     onInterrupt: onInterrupt.schema.default('fail'),
+    onFailure: handlerSchema().optional(),
+    onInputRequired: handlerSchema().optional(),
     onChildFailure: onChildFailure.schema.default(onChildFailure.default),
     onDependencyFailure: onDependencyFailure.schema.default(onDependencyFailure.default),
     maxDepth: z.int().min(1).default(10_000),

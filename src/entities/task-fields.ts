@@ -6,6 +6,7 @@ import { durationSchema, millisecondsSchema } from '../core/duration-schema.ts'
 import { once } from '../core/once.ts'
 import { anyObject, longText } from '../core/parse.ts'
 import { abilityListSchema } from './ability-pattern.ts'
+import { handlerSchema } from './handler.ts'
 import { maxTaskIdLength } from './task-id.ts'
 import { maxObjectives } from './team.ts'
 
@@ -269,6 +270,16 @@ export const taskFields = {
     clearable: true,
     definesWork: true,
     policy: true,
+  }),
+  /** Null: none, whatever the executor and the engine have. Default: the executor's, else the engine's. */
+  onFailure: field(() => handlerSchema().nullable(), {
+    meaning: 'The task that is created when this one fails for good.',
+    by: ['create', 'plans'],
+  }),
+  /** The same. */
+  onInputRequired: field(() => handlerSchema().nullable(), {
+    meaning: 'The task that is created when this one needs the answer of a person.',
+    by: ['create', 'plans'],
   }),
   /** The effect of the final failure of a child on this task. Default: the engine's (`ignore`). */
   onChildFailure: field(() => z.enum(childFailurePolicies), {

@@ -1,6 +1,7 @@
 // The task: its statuses, its stored record, and its public view. Nothing here accesses a database.
 import { briefError, type StoredError } from '../core/errors.ts'
 import type { TaskBounds } from './creation-bounds.ts'
+import type { HandledEvent } from './handler.ts'
 import type { Question } from './question.ts'
 import type { PolicyFields, StoredFields } from './task-fields.ts'
 import type { TeamPlace } from './team.ts'
@@ -51,6 +52,8 @@ export interface TaskPolicy extends PolicyFields {
    * name is never resolved to a provider or a script.
    */
   offeredModel?: true
+  /** The drafts of the tasks that are created when it fails for good, or needs an answer. */
+  handlers?: Partial<Record<HandledEvent, object>>
   /** How many tasks models may create below it; absent: their own bounds only. */
   bounds?: TaskBounds
   /** The principal that created it or one of its ancestors. Absent: no credentials were needed. */
@@ -85,6 +88,8 @@ export interface TaskRecord extends StoredFields {
   held: boolean
   /** The task whose journal it began with; null for none. */
   forkedFrom: string | null
+  /** Work of the engine for its operator, such as the delivery of a webhook: see `Task`. */
+  system: boolean
   /** The executor's result as JSON; null until completed. */
   result: unknown
   error: StoredError | null
@@ -178,6 +183,11 @@ export interface Task<R = unknown> extends StoredFields {
   group: boolean
   /** The task of which it is a fork (`engine.fork`); null for any other. That one may have been purged since. */
   forkedFrom: string | null
+  /**
+   * Work that follows from other tasks: the delivery of a webhook, or a handler (`onFailure`, `onInputRequired`), and what is below it. It has slots of
+   * its own, is left out of lists, counts and `idle` unless asked for, and raises no webhook and no handler.
+   */
+  system: boolean
   /** Ids of the dependencies that are still open. */
   blockedBy: string[]
   /** Questions that wait for an answer. */

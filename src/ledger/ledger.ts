@@ -79,6 +79,8 @@ export interface TaskFilter {
   ids?: readonly string[] | undefined
   /** The forks of this task. */
   forkedFrom?: string | undefined
+  /** System tasks only (true), or also (`include`). Default: none, unless the filter names tasks or their parent. */
+  system?: boolean | 'include' | undefined
   /** Whether a fork of it exists. */
   forked?: boolean | undefined
   /** Created at this time or later, in epoch milliseconds. */
@@ -154,7 +156,7 @@ export interface Reads extends MemoryReads {
     /** Ready tasks of one executor in any lane with `crashes` crashes in a row or more, in the same order. */
     suspects(executor: string, limit: number, crashes: number, only?: ReadyFilter): Op<TaskRecord[]>
     /** Whether any tasks are ready, of any executor: at all, in lanes, and after a crash. */
-    readyKinds(): Op<{ any: boolean; inLanes: boolean; suspects: boolean; queuedRuns: boolean }>
+    readyKinds(): Op<{ any: boolean; inLanes: boolean; suspects: boolean; queuedRuns: boolean; system: boolean }>
     /** Whether any task of these executors is ready, or any task of `named` that names a model. */
     anyReady(executors: readonly string[], named?: readonly string[], trees?: Trees): Op<boolean>
     /** Lanes in which an executor has ready tasks, at most `max`; the lane with the best task first, by priority, then age. */
@@ -171,10 +173,12 @@ export interface Reads extends MemoryReads {
     /** Tasks that are not settled and whose deadline is over at `now`. */
     late(now: number, limit: number): Op<TaskRecord[]>
     /** Of the tasks that are not deleted. Reads all of them: for a read model, not for a step. */
+    /** Whether a system task of any executor is ready. */
+    anySystemReady(): Op<boolean>
     countByStatus(): Op<Record<TaskStatus, number>>
     countQueued(): Op<{ ready: number; claimable: number }>
     /** Whether any task of these executors, or any of `named` that names a model, is ready or on a timer, or has an open run. */
-    anyAwake(executors: readonly string[], named?: readonly string[], trees?: Trees): Op<boolean>
+    anyAwake(executors: readonly string[], named?: readonly string[], trees?: Trees, withSystem?: boolean): Op<boolean>
     list(filter: TaskFilter, limit: number, after?: { priority: number; seq: number }): Op<TaskRecord[]>
     listBrief(filter: TaskFilter, limit: number): Op<BriefRecord[]>
     /** As `list`, limited in bytes too. */
@@ -233,7 +237,7 @@ export interface Reads extends MemoryReads {
     /** Runs of all engines that hold a slot, by executor. */
     countOpen(): Op<Map<string, number>>
     /** Runs of one engine that hold a slot, by executor, and the maximum of crashes in a row of their tasks. */
-    countOpenOf(instanceId: string): Op<{ perExecutor: Map<string, number>; crashes: number }>
+    countOpenOf(instanceId: string): Op<{ perExecutor: Map<string, number>; system: number; crashes: number }>
     /** Live runs whose time is over at `now` and that this engine may end, soonest first. */
     due(now: number, limit: number, own: OwnRuns): Op<RunRecord[]>
   }

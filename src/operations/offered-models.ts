@@ -7,6 +7,7 @@ import type { TaskPolicy } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import type { AbilityHost } from './ability-host.ts'
 import type { TaskDraft } from './drafts/draft.ts'
+import { withHandlers } from './drafts/handler-drafts.ts'
 import { publishedModels } from './steps/offered-models.ts'
 
 /** The drafts, marked where required. @throws ErrandError FORBIDDEN { model, nearest, offered } */
@@ -15,7 +16,9 @@ export async function restrictModels(host: AbilityHost, caller: Caller, trees: T
 }
 
 function isUnbounded(caller: Caller, trees: readonly TaskDraft[][]): boolean {
-  return mayNameAnyModel(caller) || trees.flat().every(({ policy: { model } }) => model === undefined)
+  const namesModel = ({ policy: { model, handlers } }: TaskDraft): boolean =>
+    model !== undefined || handlers !== undefined
+  return mayNameAnyModel(caller) || !trees.flat().some(namesModel)
 }
 
 /** The same within a step. */
@@ -32,7 +35,8 @@ export function* boundModels(tx: Reads, host: AbilityHost, caller: Caller, trees
     if (host.offersModel(model) || published.includes(model)) return { ...policy, offeredModel: true }
     throw modelRefused(model, [...new Set([...host.offeredModels(), ...published])])
   }
-  return trees.map((tree) => tree.map((draft) => ({ ...draft, policy: bound(draft.policy) })))
+  const boundDraft = (draft: TaskDraft): TaskDraft => ({ ...draft, policy: bound(draft.policy) })
+  return trees.map((tree) => tree.map((draft) => withHandlers(draft, boundDraft)))
 }
 
 function modelRefused(model: string, offered: readonly string[]): ErrandError {

@@ -35,6 +35,8 @@ describe('engine.create', () => {
       role: null,
       tags: [],
       group: false,
+      forkedFrom: null,
+      system: false,
       blockedBy: [],
       questions: [],
       progress: null,

@@ -5,6 +5,7 @@ import type { Duration } from '../../core/duration.ts'
 import { parse, requireJsonInput } from '../../core/parse.ts'
 import type { CreationBounds } from '../../entities/creation-bounds.ts'
 import { type Executor, makeExecutor } from '../../entities/executor.ts'
+import type { HandlerTemplate } from '../../entities/handler.ts'
 import { agentOptionsSchema } from '../../entities/options.ts'
 import type { RetryOptions, RetryPolicy } from '../../entities/task-fields.ts'
 import { agentRunOf } from '../../operations/agent-run.ts'
@@ -53,6 +54,10 @@ export interface AgentOptions<R extends z.ZodType = z.ZodType> {
    * receives the error and decides.
    */
   onInterrupt?: 'fail' | 'rerun' | 'ask'
+  /** The task that is created when one of its tasks fails for good. Default: the engine's. */
+  onFailure?: HandlerTemplate
+  /** The task that is created when one of its tasks needs an answer. Default: the engine's. */
+  onInputRequired?: HandlerTemplate
 }
 
 /**
@@ -79,6 +84,8 @@ export function agent<R extends z.ZodType = z.ZodString>(
     divergenceWaitMs: undefined,
     runsCommands: false,
     asksPeople: false,
+    onFailure: checked.onFailure,
+    onInputRequired: checked.onInputRequired,
     agent: { instructions: checked.instructions, abilities: checked.abilities, model: checked.model },
     // The loop is loaded by the first agent that runs: a program that only declares agents need not wait for it.
     run: async (task, run) => (await import('./agent-loop.ts')).converse(task, run, agentRunOf(run), checked),

@@ -31,6 +31,7 @@ function taskTable({ integer, orderedText, numbered }: Spelling): Compilable {
       .addColumn('ready', integer, checked('ready in (0, 1)'))
       .addColumn('claimable', integer, (column) => checked('claimable in (0, 1)')(column).defaultTo(0))
       .addColumn('held', integer, checked('held in (0, 1)'))
+      .addColumn('system', integer, (column) => checked('system in (0, 1)')(column).defaultTo(0))
       .addColumn('executor', 'text')
       .addColumn('role', 'text')
       .addColumn('owner', 'text')
@@ -116,6 +117,7 @@ function queueIndexes({ index }: Spelling): Compilable[] {
   return [
     index('task_by_status', 'task', 'status, priority desc, seq'),
     index('task_ready', 'task', 'executor, lane, priority desc, seq', 'ready = 1'),
+    index('task_ready_system', 'task', 'executor, priority desc, seq', 'ready = 1 and system = 1'),
     index('task_ready_in_lanes', 'task', 'executor, priority desc, seq', `ready = 1 and lane <> ''`),
     index('task_in_lane', 'task', 'lane', `run_open = 1 and lane <> ''`),
     // Finds the tasks that are suspected of crashing their engine among thousands of ready ones.

@@ -5,6 +5,12 @@ import { type Dialect, queryRows, type RawSql, sql } from '../statement.ts'
 import { idsInTrees } from './task-columns.ts'
 import { modelIsNamed, treeHoles } from './task-ready.ts'
 
+interface Wanted {
+  /** Undefined: tasks of all trees. */
+  trees: Trees | undefined
+  withSystem: boolean
+}
+
 /**
  * One probe for each reason to stay awake. Each uses a partial index, so that settled tasks cost nothing. CROSS JOIN forces the order of
  * the tables in SQLite; for a single executor it would begin with all tasks.
@@ -13,7 +19,7 @@ function awakeProbes(
   dialect: Dialect,
   executors: readonly string[],
   named: readonly string[],
-  trees: Trees | undefined,
+  { trees, withSystem }: Wanted,
 ): RawSql[] {
   const isOne = sql`executor in (${sql.join([...executors, ...named])})`
   // Apart from the executors: an OR of both would read the ready tasks of all.
@@ -25,7 +31,8 @@ function awakeProbes(
         : sql`and (executor in (${sql.join(executors)}) or ${modelIsNamed(dialect)})`
   const { rootKeys, rootKeyPrefixes } = treeHoles(trees ?? { rootKeys: [], rootKeyPrefixes: [] })
   const inTrees = trees === undefined ? sql`` : sql`and task.id in ${idsInTrees(dialect, rootKeys, rootKeyPrefixes)}`
-  const ours = sql`${isOne} ${isNamed} and deleted_at is null ${inTrees}`
+  const others = withSystem ? sql`` : sql`and system = 0`
+  const ours = sql`${isOne} ${isNamed} and deleted_at is null ${others} ${inTrees}`
   return [
     sql`select 1 from task where ready = 1 and ${ours} limit 1`,
     sql`select 1 from run cross join task where task.id = run.task_id and run.status <> 'closed' and ${ours} limit 1`,
@@ -38,10 +45,10 @@ export function* anyAwake(
   dialect: Dialect,
   executors: readonly string[],
   named: readonly string[],
-  trees: Trees | undefined,
+  wanted: Wanted,
 ): Op<boolean> {
   if (executors.length + named.length === 0) return false
-  for (const probe of awakeProbes(dialect, executors, named, trees))
+  for (const probe of awakeProbes(dialect, executors, named, wanted))
     if ((yield* queryRows(probe.compile(dialect.db))).length > 0) return true
   return false
 }

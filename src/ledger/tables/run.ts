@@ -58,13 +58,17 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
     queuedOf: (instance, { priority, seq } = { priority: Number.MAX_SAFE_INTEGER, seq: 0 }, limit) =>
       tasks.list(selectQueuedOf, { instance, priority, seq, limit }),
     *countOpen() {
-      const counted = yield* rows<{ executor: string; open: number }>(countOpen)
-      return new Map(counted.map(({ executor, open }) => [executor, Number(open)]))
+      const found = yield* rows<{ executor: string; counted: number }>(countOpen)
+      return new Map(found.map(({ executor, counted }) => [executor, Number(counted)]))
     },
     *countOpenOf(instance) {
-      const counted = yield* rows<{ executor: string; open: number; crashes: number }>(countOpenOf, { instance })
+      const counted = yield* rows<{ executor: string; system: number; open: number; crashes: number }>(countOpenOf, {
+        instance,
+      })
+      const others = counted.filter(({ system }) => Number(system) === 0)
       return {
-        perExecutor: new Map(counted.map(({ executor, open }) => [executor, Number(open)])),
+        perExecutor: new Map(others.map(({ executor, open }) => [executor, Number(open)])),
+        system: counted.reduce((sum, { system, open }) => sum + Number(system) * Number(open), 0),
         crashes: counted.reduce((most, { crashes }) => Math.max(most, Number(crashes)), 0),
       }
     },
@@ -128,9 +132,13 @@ function runStatements(compiler: StatementCompiler) {
       .select(['task.executor as executor', (query) => query.fn.countAll<number>().as('open')])
       .where(holdsSlot)
       .groupBy('task.executor')
-  const countOpen = prepare('limits', openRuns)
+  // System tasks have slots of their own. Not as a condition, for which the planner would read all tasks.
+  const countOpen = prepare('limits', (db) => openRuns(db).select(sql<number>`sum(1 - task.system)`.as('counted')))
   const countOpenOf = prepare('queue', (db, hole) =>
-    openRuns(db).select(sql<number>`max(task.crashes)`.as('crashes')).where('run.instance_id', '=', hole('instance')),
+    openRuns(db)
+      .select(['task.system as system', sql<number>`max(task.crashes)`.as('crashes')])
+      .where('run.instance_id', '=', hole('instance'))
+      .groupBy('task.system'),
   )
   return { selectOne, selectOfTask, selectPage, selectOpenOf, selectQueuedOf, selectDue, countOpen, countOpenOf }
 }

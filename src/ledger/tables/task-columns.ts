@@ -103,6 +103,7 @@ export const tasks = defineTable(
     createdAt: plain,
     stuckBy: plain,
     forkedFrom: plain,
+    system: flag,
     ...definitionFields,
     ...stateFields,
   },
@@ -163,6 +164,6 @@ export const isQueuedBehindItsRun = sql<boolean>`(task.run_open = 1 and task.exe
 export function countQueuedBehindRuns({ prepareText }: StatementCompiler) {
   return prepareText(
     () => sql`select count(*) as tasks from run cross join task
-      where task.id = run.task_id and run.status <> 'closed' and ${isQueuedBehindItsRun}`,
+      where task.id = run.task_id and run.status <> 'closed' and task.system = 0 and ${isQueuedBehindItsRun}`,
   )
 }

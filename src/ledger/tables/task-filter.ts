@@ -9,6 +9,7 @@ export function conditionsOf(dialect: Dialect, filter: TaskFilter): RawSql[] {
   const { statuses, parentId, executor, keyPrefix, owner, ready, released, failedWith, type, ids } = filter
   return [
     sql`deleted_at is null`,
+    ...systemConditions(filter),
     ...(statuses === undefined ? [] : [isOneOf(statuses)]),
     ...(parentId === undefined ? [] : [parentId === null ? sql`parent_id is null` : sql`parent_id = ${parentId}`]),
     ...(executor === undefined ? [] : [sql`executor = ${executor}`]),
@@ -29,6 +30,13 @@ export function conditionsOf(dialect: Dialect, filter: TaskFilter): RawSql[] {
     ...Object.entries(filter.metadata ?? {}).map(([name, value]) => metadataEquals(dialect, name, value)),
     ...(filter.tags ?? []).map((tag) => hasTag(dialect, tag)),
   ]
+}
+
+/** System tasks are left out unless the filter asks for them, or names tasks. */
+function systemConditions({ system, ids, parentId, below }: TaskFilter): RawSql[] {
+  const isNamed = ids !== undefined || typeof parentId === 'string' || below !== undefined
+  if (system === 'include' || (system === undefined && isNamed)) return []
+  return [system === true ? sql`system = 1` : sql`system = 0`]
 }
 
 // PostgreSQL has no empty list.

@@ -33,7 +33,7 @@ export function createTaskLists(compiler: StatementCompiler): Lists {
   const matches = new TaskMatches(compiler, reader, families)
   const countStatuses = prepareText(
     (hole) => sql`select status, count(*) as tasks ${reader.fromTask}
-      where seq > ${hole('beyond')} and seq <= ${hole('upTo')} and deleted_at is null group by status`,
+      where seq > ${hole('beyond')} and seq <= ${hole('upTo')} and deleted_at is null and system = 0 group by status`,
   )
 
   /** By priority, then age. */

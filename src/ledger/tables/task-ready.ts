@@ -37,7 +37,7 @@ export function modelIsNamed({ kind }: Dialect) {
 
 type ReadyReads = Pick<
   Reads['task'],
-  'ready' | 'readyKinds' | 'suspects' | 'anyReady' | 'lanes' | 'openInLane' | 'countQueued'
+  'ready' | 'readyKinds' | 'suspects' | 'anyReady' | 'anySystemReady' | 'lanes' | 'openInLane' | 'countQueued'
 >
 
 export function createReadyTasks(compiler: StatementCompiler, selectById: Statement): ReadyReads {
@@ -50,21 +50,31 @@ export function createReadyTasks(compiler: StatementCompiler, selectById: Statem
         select 1 from task where ready = 1 and lane <> '' order by executor asc, priority desc, seq asc limit 1
       ) as in_lanes, (
         select 1 from task where ready = 1 and crashes > 0 order by executor asc, priority desc, seq asc limit 1
-      ) as suspects, exists (select 1 from run where status = 'queued') as queued_runs`,
+      ) as suspects, exists (select 1 from run where status = 'queued') as queued_runs, (
+        select 1 from task where ready = 1 and system = 1 order by executor asc, priority desc, seq asc limit 1
+      ) as system`,
   )
-  const { countReady, countBehindRuns, countClaimable } = queueCounts(compiler)
+  const selectSystem = compiler.prepareText(
+    'queue',
+    () => sql`select 1 from task where ready = 1 and system = 1 order by executor asc, priority desc, seq asc limit 1`,
+  )
+  const { countReady, countSystem, countBehindRuns, countClaimable } = queueCounts(compiler)
   const queues = new ReadyQueues(statements, selectById)
   return {
     ready: (executor, lane, limit, crashes = Number.MAX_SAFE_INTEGER, only = {}) =>
       queues.heads(selectReady, { executor, lane, limit, crashes }, only),
     suspects: (executor, limit, crashes, only = {}) => queues.heads(selectSuspects, { executor, limit, crashes }, only),
     *readyKinds() {
-      const kinds = (yield* row(selectKinds)) as Record<'found' | 'in_lanes' | 'suspects' | 'queued_runs', unknown>
+      const kinds = (yield* row(selectKinds)) as Record<
+        'found' | 'in_lanes' | 'suspects' | 'queued_runs' | 'system',
+        unknown
+      >
       return {
         any: Boolean(kinds.found),
         inLanes: Boolean(kinds.in_lanes),
         suspects: Boolean(kinds.suspects),
         queuedRuns: Boolean(kinds.queued_runs),
+        system: Boolean(kinds.system),
       }
     },
     *anyReady(executors, named = [], trees) {
@@ -78,15 +88,19 @@ export function createReadyTasks(compiler: StatementCompiler, selectById: Statem
       }
       return false
     },
+    *anySystemReady() {
+      return (yield* row(selectSystem)) !== undefined
+    },
     lanes: (executor, max, only = {}) => queues.lanes(executor, max, only),
     openInLane: (lane) => numberOf(countInLane, { lane }),
     *countQueued() {
-      const [ready, behindRuns, claimable] = yield* all([
+      const [ready, system, behindRuns, claimable] = yield* all([
         numberOf(countReady),
+        numberOf(countSystem),
         numberOf(countBehindRuns),
         numberOf(countClaimable),
       ])
-      return { ready: ready + behindRuns, claimable }
+      return { ready: ready - system + behindRuns, claimable }
     },
   }
 }
@@ -258,7 +272,13 @@ function queueCounts(compiler: StatementCompiler) {
         .where(sql<boolean>`${sql.ref(column)} = 1`),
     )
   const countReady = countOf('ready')
+  const countSystem = prepare((db) =>
+    db
+      .selectFrom('task')
+      .select((query) => query.fn.countAll<number>().as('tasks'))
+      .where(sql<boolean>`ready = 1 and system = 1`),
+  )
   const countBehindRuns = countQueuedBehindRuns(compiler)
   const countClaimable = countOf('claimable')
-  return { countReady, countBehindRuns, countClaimable }
+  return { countReady, countSystem, countBehindRuns, countClaimable }
 }

@@ -40,7 +40,8 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     claimable: createClaimable(compiler, selectById),
     childFacts: createChildFacts(compiler),
     ancestors: (id) => ancestorsOf(selectById, id),
-    anyAwake: (executors, named = [], trees) => anyAwake(dialect, executors, named, trees),
+    anyAwake: (executors, named = [], trees, withSystem = false) =>
+      anyAwake(dialect, executors, named, { trees, withSystem }),
     insert: inserts(['id'], 'tasks'),
     freeKey: (key) => write(updateFreed, { key }),
     save: saves(stateFields, ['id'], counted),
@@ -73,7 +74,8 @@ function updates({ prepare, prepareText }: StatementCompiler) {
       .updateTable('task')
       .set({ lane: hole('lane') })
       .where('parent_id', '=', hole('parent'))
-      .where('executor', 'is not', null),
+      .where('executor', 'is not', null)
+      .where('system', '=', 0),
   )
   const updateDepthBelow = prepareText(
     { changes: 'task' },

@@ -12,6 +12,7 @@ import type { TaskPolicy } from '../../entities/task.ts'
 import { type PolicyFields, policyFrom, type StoredFields, storedFrom } from '../../entities/task-fields.ts'
 import { cycleError, cycleIn } from '../../machines/task-graph.ts'
 import { agentNameOf, type Opening, openingOf, type TeamSpec, teamSpecOf } from './agent-draft.ts'
+import { HandlerDrafts, noHandlers } from './handler-drafts.ts'
 import { refuseAgentOptions, refuseIdlePolicy } from './idle-options.ts'
 import { agentName, agentOf, checkedInput, executorName, type KnownExecutors, runsCommands } from './known-executors.ts'
 
@@ -37,6 +38,10 @@ export interface TaskDraft extends StoredFields {
   principal?: string
   /** The original of a fork. */
   forkedFrom?: string
+  /** Default: that of its parent. */
+  system?: boolean
+  /** A handler that the program has given to an executor or the engine. */
+  byProgram?: true
   /** The first messages of its conversation, stored with the task; empty when no agent works on it. */
   opening: Opening[]
 }
@@ -54,6 +59,7 @@ export interface DraftContext extends KnownExecutors {
   autoStart: boolean
   /** The defaults of the engine. */
   defaultPolicy: PolicyFields
+  handlers: Pick<HandlerDrafts, 'of'>
 }
 
 interface Position {
@@ -84,6 +90,10 @@ export function createDrafter(
     anyExecutor: !options.work,
     autoStart: options.autoStart,
     defaultPolicy: { autoComplete, onChildFailure, onDependencyFailure },
+    handlers: new HandlerDrafts(options, executors, (spec) => {
+      const position = { parentId: null, blockedBy: [], held: undefined }
+      return draftTree(spec, undefined, position, { ...context, handlers: noHandlers })[0] as TaskDraft
+    }),
   }
   return {
     context,
@@ -195,6 +205,7 @@ function policyOf(spec: ChildSpec, executor: string | null, context: DraftContex
   const lists = [agentOf(executor, context)?.abilities, spec.abilities].filter((list) => list !== undefined)
   return {
     ...policyFrom(spec, context.defaultPolicy),
+    ...context.handlers.of(spec, executor),
     // The agent's own list is stored with the task too, because it restricts the tasks created below it.
     ...(lists.length === 0 ? {} : { abilities: lists.map((list) => [...list]) }),
     ...(spec.systemPrompt === undefined ? {} : { systemPrompt: spec.systemPrompt }),

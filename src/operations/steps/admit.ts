@@ -2,6 +2,7 @@
 // in the transaction that fills them. An admission also renews the lease of the engine, unless something else does.
 
 import type { InstanceRecord } from '../../entities/instance.ts'
+import { maxSystemTasks, systemLane } from '../../entities/limits.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import type { Trees } from '../../entities/task-trees.ts'
 import { unreadableFields } from '../../ledger/damaged-columns.ts'
@@ -106,12 +107,18 @@ function takeSlot(task: TaskRecord, left: Room, { maxCrashes }: AdmitRequest): b
   // Without a model no run of an agent starts; one that is there goes on.
   const inExecutor = left.perExecutor.get(executor) ?? left.total
   const inLane = task.lane === '' ? 1 : (left.perLane.get(task.lane) as number)
+  if (task.lane === systemLane) return takeSystemSlot(inLane, left)
   if (left.total <= 0 || inExecutor <= 0 || inLane <= 0 || (isSuspect && left.suspects <= 0)) return false
   left.total--
   left.perExecutor.set(executor, inExecutor - 1)
   if (task.lane !== '') left.perLane.set(task.lane, inLane - 1)
   if (isSuspect) left.suspects--
   return true
+}
+
+function takeSystemSlot(free: number, left: Room): boolean {
+  if (free > 0) left.perLane.set(systemLane, free - 1)
+  return free > 0
 }
 
 // What an admission reads: how many tasks may still be started, and the first ready tasks of each queue, as many as there is room for.
@@ -169,7 +176,7 @@ interface Room {
   /** Runs here, and only its descendants may start beside it. */
   solitary: TaskRecord | undefined
   /** The kinds of tasks that wait for room. */
-  kinds: { any: boolean; inLanes: boolean; suspects: boolean; queuedRuns: boolean }
+  kinds: { any: boolean; inLanes: boolean; suspects: boolean; queuedRuns: boolean; system: boolean }
   /** When the next timer of this engine is due, without the runs that begin now. */
   nextDue: number | undefined
   /** By executor: the first ready tasks in no lane, as far as they are known. */
@@ -198,7 +205,20 @@ function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
     if (solitary !== undefined) return { heads: [solitary], room }
   }
   const ready = yield* all(executors.map((each) => loadHeadsOf(tx, each, room, request)))
-  return { heads: [...ready.flat(), ...(yield* loadQueuedRuns(tx, room, request))], room }
+  const system = yield* loadSystemHeads(tx, room, request)
+  return { heads: [...ready.flat(), ...system, ...(yield* loadQueuedRuns(tx, room, request))], room }
+}
+
+/** System tasks have slots of their own, whatever room there is for others. */
+function* loadSystemHeads(tx: Reads, room: Room, request: AdmitRequest): Op<TaskRecord[]> {
+  const slots = room.perLane.get(systemLane) as number
+  if (!room.kinds.system || slots <= 0) return []
+  const found = yield* all(
+    request.executors.map((each) =>
+      tx.task.ready(each.name, systemLane, slots, Number.MAX_SAFE_INTEGER, filterOf(each, request)),
+    ),
+  )
+  return found.flat()
 }
 
 /** The ready descendants of a task, and the parked ones whose waits are over. */
@@ -296,6 +316,7 @@ function* loadSuspects(
 ): Op<TaskRecord[]> {
   const found: TaskRecord[] = []
   for (const suspect of yield* tx.task.suspects(executor.name, maxSuspects, crashes, filterOf(executor, request))) {
+    if (suspect.lane === systemLane) continue
     if (suspect.lane === '' || (yield* freeSlotsInLane(tx, suspect.lane, room, request)) > 0) found.push(suspect)
   }
   return found
@@ -316,7 +337,7 @@ function* loadLaneHeads(
   // The first few are enough, unless they are full.
   for (const maxLanes of [2 * room.total + spareLanes, undefined]) {
     const lanes = yield* tx.task.lanes(name, maxLanes, only)
-    const unseen = lanes.filter((lane) => !seen.has(lane))
+    const unseen = lanes.filter((lane) => lane !== systemLane && !seen.has(lane))
     while (unseen.length > 0 && free.length < room.total) {
       const next = unseen.splice(0, room.total - free.length)
       const slots = yield* all(next.map((lane) => freeSlotsInLane(tx, lane, room, request)))
@@ -355,7 +376,7 @@ function* loadRoom(tx: Reads, request: AdmitRequest): Op<Room> {
     total: maxConcurrent - open,
     solitary,
     perExecutor: new Map(executors.map(({ name, limit }) => [name, limit - (own.perExecutor.get(name) ?? 0)])),
-    perLane: new Map(),
+    perLane: new Map([[systemLane, maxSystemTasks - own.system]]),
     suspects: own.crashes >= suspectFrom(maxCrashes) ? 0 : 1,
     isEmpty: open === 0,
     kinds,

@@ -57,7 +57,8 @@ export const create = (request: CreateRequest): Step<TaskRecord[]> => step('crea
 function* decideCreation(tx: Tx, request: CreateRequest): Op<TaskRecord[]> {
   const drafts = request.trees.flat()
   const own = new Set(drafts.map((draft) => draft.id))
-  for (const { executor, mayRunCommands, runsCommands } of drafts) {
+  const handlers = drafts.flatMap(({ policy }) => Object.values((policy.handlers ?? {}) as Record<string, TaskDraft>))
+  for (const { executor, mayRunCommands, runsCommands } of [...drafts, ...handlers]) {
     if (executor !== null && !mayRunCommands) yield* refuseCommands(tx, executor, runsCommands)
   }
   const loaded = yield* loadRelatives(tx, drafts, own, request.by)

@@ -35,7 +35,7 @@ export function deleteTask(id: string, policy: ChildrenPolicy, ctx: StepContext)
 }
 
 function* promote(tx: Tx, child: TaskRecord, ctx: StepContext): Op<void> {
-  const root = touched(child, ctx.at, { parentId: null, lane: '', depth: 0 })
+  const root = touched(child, ctx.at, { parentId: null, lane: child.system ? child.lane : '', depth: 0 })
   yield* tx.task.saveDefinition(root)
   if (child.childCount > 0) yield* tx.task.raise(child.id, child.depth)
   yield* tx.event.append(eventOf(ctx, 'task.promoted', root, { from: child.parentId }))

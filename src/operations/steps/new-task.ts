@@ -4,6 +4,7 @@
 import { ErrandError } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import type { TaskBounds } from '../../entities/creation-bounds.ts'
+import { systemLane } from '../../entities/limits.ts'
 import type { TaskPolicy, TaskStatus } from '../../entities/task.ts'
 import type { NewTask } from '../../ledger/ledger.ts'
 import { isClaimable, isReady } from '../../machines/readiness.ts'
@@ -33,6 +34,7 @@ export function newTask(
     runsCommands: _commands,
     principal = parent?.policy.principal,
     forkedFrom = null,
+    system = parent?.system ?? false,
     ...fields
   } = draft
   const startsAt = Math.max(draft.notBefore ?? 0, at + delayMs)
@@ -45,13 +47,14 @@ export function newTask(
       ...(principal === undefined ? {} : { principal }),
     },
     forkedFrom,
+    system,
     status: submitted,
     statusReason: null,
     ready: false,
     claimable: false,
     result: null,
     error: null,
-    lane: draft.executor !== null && parent?.policy.concurrency !== undefined ? parent.id : '',
+    lane: laneOf(draft, parent, system),
     depth: parent === undefined ? 0 : parent.depth + 1,
     childCount: 0,
     madeBelow: 0,
@@ -80,6 +83,13 @@ export function newTask(
   task.claimable = isClaimable(task)
   task.snapshot = writeSnapshot(task)
   return task
+}
+
+/** System tasks wait in a lane of their own: they have slots of their own. */
+function laneOf({ executor }: TaskDraft, parent: NewTask | undefined, system: boolean): string {
+  if (executor === null) return ''
+  if (system) return systemLane
+  return parent?.policy.concurrency === undefined ? '' : parent.id
 }
 
 const isSpec = (team: TaskDraft['team']): team is TeamSpec => team !== null && team !== 'later'

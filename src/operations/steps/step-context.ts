@@ -79,6 +79,7 @@ export function eventOf(
       name: task.name,
       status: task.status,
       ...(task.status !== 'working' && isQueued(task) ? { ready: true } : {}),
+      ...('system' in task && task.system ? { system: true } : {}),
       ...(task.policy.team === undefined ? {} : { team: task.policy.team.taskId }),
       ...(ctx.requester === undefined ? {} : { requestedBy: ctx.requester }),
       ...data,

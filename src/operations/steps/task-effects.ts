@@ -13,6 +13,7 @@ import { cancelBelow } from './cancel-below.ts'
 import type { Cascade } from './cascade.ts'
 import { closeEntries, endedWith, isIdle } from './journal-closing.ts'
 import { notifyParent } from './notify-parent.ts'
+import { raiseHandler } from './raise-handler.ts'
 import { eventOf, type StepContext } from './step-context.ts'
 import { judgeTask, stuckError } from './stuck.ts'
 import { endWaitOf } from './wait.ts'
@@ -106,6 +107,8 @@ export const taskEffects: { readonly [A in TaskAction]: Effect<A extends 'record
     yield* tx.task.save(next)
     if (data.cause !== undefined) yield* tx.event.append(eventOf(ctx, data.cause.type, next, data.cause.data(next)))
     yield* tx.event.append(eventOf(ctx, as, next, { ...dataOf(before, next, data), ...data.data }))
+    if (next.status === 'failed' && data.retry === undefined) yield* raiseHandler(tx, next, 'failure', ctx)
+    if (next.status === 'input_required') yield* raiseHandler(tx, next, 'inputRequired', ctx)
   },
 
   *startGroupsAbove(_tx, { next, cascade }) {

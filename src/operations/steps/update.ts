@@ -1,6 +1,7 @@
 // Update: new values for the definition of a task, and, with `status`, the one edge that leads to it; all or nothing.
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { systemLane } from '../../entities/limits.ts'
 import type { TaskPatch } from '../../entities/options.ts'
 import { awaitsChildren, isTerminal, noReason, type TaskRecord } from '../../entities/task.ts'
 import { policyFields, workFields } from '../../entities/task-fields.ts'
@@ -118,6 +119,7 @@ function* laneBelow(tx: Reads, task: TaskRecord): Op<string> {
       { taskId: task.id },
     )
   }
+  if (task.system) return systemLane
   const parent = task.parentId === null ? undefined : yield* tx.task.get(task.parentId)
   return parent?.policy.concurrency === undefined ? '' : parent.id
 }

@@ -51,6 +51,7 @@ export function toTask(record: TaskRecord, blockedBy: string[], questions: Quest
     leaseUntil: record.leaseUntil,
     group: record.group,
     forkedFrom: record.forkedFrom,
+    system: record.system,
     blockedBy,
     questions,
     progress: record.progress,

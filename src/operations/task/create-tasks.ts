@@ -3,6 +3,7 @@ import { type Caller, creatorOf } from '../../bus/caller.ts'
 import type { Task } from '../../entities/task.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import type { TaskDraft } from '../drafts/draft.ts'
+import { withHandlers } from '../drafts/handler-drafts.ts'
 import { inheritingAgent, restrictDrafts } from '../model-bounds.ts'
 import { restrictModels } from '../offered-models.ts'
 import { requireWithin, within } from '../steps/conditions.ts'
@@ -46,11 +47,13 @@ export async function draftsFor(
   const likeItself = await inheritingAgent(host, caller)
   const creator = creatorOf(caller)
   const drafts = specs.map((each) =>
-    restrictDrafts(drafter.draft(likeItself(each), what), drafter, caller).map((draft) => ({
-      ...draft,
-      ...creator,
-      key: draft.key === null ? null : storedKey(caller, draft.key),
-    })),
+    drafter.draft(likeItself(each), what).map((given) =>
+      withHandlers(given, (draft) => ({
+        ...(restrictDrafts([draft], drafter, caller)[0] as TaskDraft),
+        ...creator,
+        key: draft.key === null ? null : storedKey(caller, draft.key),
+      })),
+    ),
   )
   return restrictModels(host, caller, drafts)
 }

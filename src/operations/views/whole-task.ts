@@ -22,6 +22,7 @@ export const wholeTaskSchema = once(() =>
     leaseUntil: z.number().nullable(),
     group: z.boolean(),
     forkedFrom: z.string().nullable(),
+    system: z.boolean(),
     blockedBy: z.array(z.string()),
     questions: z.array(questionSchema()),
     progress: z.object({ fraction: z.number(), note: z.string().nullable(), at: z.number() }).nullable(),

@@ -373,6 +373,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
         inLanes: true,
         suspects: true,
         queuedRuns: false,
+        system: false,
       })
       const any = (...executors: string[]) => ledger.read((tx) => tx.task.anyReady(executors))
       expect([await any(), await any('y'), await any('y', 'x')]).toEqual([false, false, true])
@@ -380,7 +381,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
 
     proves('the kinds of ready tasks are those that there are', async (ledger) => {
       const kinds = () => ledger.read((tx) => tx.task.readyKinds())
-      const none = { any: false, inLanes: false, suspects: false, queuedRuns: false }
+      const none = { any: false, inLanes: false, suspects: false, queuedRuns: false, system: false }
       await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'a', executor: 'x', crashes: 2, lane: 'lane' })))
       expect(await kinds()).toEqual(none)
       await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'b', executor: 'x', ready: true })))
@@ -388,9 +389,9 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'c', executor: 'y', ready: true, lane: 'lane' })))
       expect(await kinds()).toEqual({ ...none, any: true, inLanes: true })
       await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'd', executor: 'x', ready: true, crashes: 1 })))
-      expect(await kinds()).toEqual({ any: true, inLanes: true, suspects: true, queuedRuns: false })
+      expect(await kinds()).toEqual({ any: true, inLanes: true, suspects: true, queuedRuns: false, system: false })
       await write(ledger, (tx) => tx.run.insert(runRow({ taskId: 'a', status: 'queued' })))
-      expect(await kinds()).toEqual({ any: true, inLanes: true, suspects: true, queuedRuns: true })
+      expect(await kinds()).toEqual({ any: true, inLanes: true, suspects: true, queuedRuns: true, system: false })
     })
 
     proves('parked runs hold no slot, and those that wait for one are listed by priority, then age', async (ledger) => {

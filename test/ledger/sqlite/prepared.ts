@@ -128,6 +128,7 @@ const taskExamples: Examples<TaskFilter> = {
   createdTo: [1],
   forkedFrom: ['a'],
   forked: [true, false],
+  system: [true, false, 'include'],
 }
 
 /** Calls every verb that builds statements for a single use, with everything that makes their texts differ. */

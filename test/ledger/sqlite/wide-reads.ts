@@ -30,13 +30,13 @@ export const wideReads: readonly WideRead[] = [
   })),
   { line: /^SCAN run USING INDEX run_(?:one_)?open$/, why: 'The open runs of engines are as many as their slots.' },
   {
-    line: /^SCAN task USING COVERING INDEX task_(?:ready|claimable)$/,
+    line: /^SCAN task USING COVERING INDEX task_(?:ready|ready_system|claimable)$/,
     of: /count\(\*\)/,
     why: 'Counts the queue for the status.',
   },
   {
-    line: /^SCAN task USING (?:COVERING )?INDEX (?:task_ready|task_ready_in_lanes|task_suspected)$/,
-    of: /^select exists .*limit 1/s,
+    line: /^SCAN task USING (?:COVERING )?INDEX (?:task_ready|task_ready_in_lanes|task_ready_system|task_suspected)$/,
+    of: /^select (?:exists|1) .*limit 1/s,
     why: 'The first entry of the queue of ready tasks, and of each kind of them.',
   },
   { line: /^SCAN run USING COVERING INDEX run_queued$/, of: /^select exists /, why: 'The first of these runs.' },

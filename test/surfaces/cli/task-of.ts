@@ -20,6 +20,7 @@ export function taskOf(fields: Partial<Task>): Task {
     leaseUntil: null,
     group: false,
     forkedFrom: null,
+    system: false,
     blockedBy: [],
     questions: [],
     progress: null,

@@ -1,0 +1,142 @@
+// `onFailure` and `onInputRequired`: tasks that are created when another one fails for good, or needs an answer.
+import { expect, it } from 'vitest'
+import { createScriptedModel } from '../../src/agents/models/scripted-model.ts'
+import { defineExecutor, type Run } from '../../src/entities/executor.ts'
+import type { Task } from '../../src/entities/task.ts'
+import { violationsIn } from '../ledger/check/violations-in.ts'
+import { ledgerFile, openEngine, reached, refusalOf } from './world.ts'
+
+const broken = () => {
+  throw new Error('the bank is down')
+}
+
+async function systemTasks(engine: Awaited<ReturnType<typeof openEngine>>): Promise<Task[]> {
+  return (await engine.list({ system: true })).tasks
+}
+
+/** The only handler. It exists: it was created in the transaction of the failure. */
+async function handlerOf(engine: Awaited<ReturnType<typeof openEngine>>): Promise<string> {
+  const [handler] = await systemTasks(engine)
+  return handler?.id as string
+}
+
+it('a task that fails for good gets its handler, its executor’s, or that of the engine, in the same transaction', async () => {
+  const seen: Array<[string, unknown]> = []
+  const notify = (task: { name: string; input: unknown }) => void seen.push([task.name, task.input])
+  const ledger = ledgerFile()
+  const engine = await openEngine({
+    ledger,
+    onFailure: { executor: 'notify', name: 'of the engine' },
+    executors: {
+      notify,
+      broken,
+      own: defineExecutor({ run: broken, onFailure: { executor: 'notify', name: 'of the executor' } }),
+    },
+  })
+  const [one, two, three] = await engine.create([
+    { executor: 'broken', retry: { maxAttempts: 2 } },
+    { executor: 'own' },
+    { executor: 'own', onFailure: { executor: 'notify', name: 'of the task', input: 'given' } },
+  ])
+  await engine.create({ executor: 'own', onFailure: null })
+  for (const task of [one, two, three]) await reached(engine, task as Task, 'failed')
+  await engine.idle({ system: true })
+  const about = { event: 'failure', taskId: one?.id, seq: one?.seq, name: 'broken', executor: 'broken', attempt: 2 }
+  expect(seen.toSorted()).toEqual([
+    ['of the engine', { ...about, error: { code: 'TASK_FAILED', message: 'the bank is down' } }],
+    ['of the executor', expect.objectContaining({ taskId: two?.id })],
+    ['of the task', 'given'],
+  ])
+  const handlers = await systemTasks(engine)
+  expect(handlers).toHaveLength(3)
+  expect(handlers.every(({ system, status }) => system && status === 'completed')).toBe(true)
+  expect(handlers.find(({ name }) => name === 'of the task')?.metadata).toMatchObject({ about: { taskId: three?.id } })
+  await engine.close()
+  expect(await violationsIn(ledger)).toEqual([])
+})
+
+it('a task that needs the answer of a person gets its handler, with the question', async () => {
+  const seen: unknown[] = []
+  const engine = await openEngine({
+    onInputRequired: { executor: 'notify' },
+    executors: {
+      notify: ({ input }: { input: unknown }) => void seen.push(input),
+      asks: (_task: unknown, run: Run) => run.ask('Pay 80?'),
+      asksAnyone: (_task: unknown, run: Run) => run.ask('Which?', null, { for: 'anyone' }),
+    },
+  })
+  const task = await engine.create({ executor: 'asks' })
+  const other = await engine.create({ executor: 'asksAnyone' })
+  await reached(engine, other, 'input_required')
+  await reached(engine, task, 'input_required')
+  await engine.idle({ system: true })
+  expect(seen).toMatchObject([{ event: 'inputRequired', taskId: task.id, questions: [{ question: 'Pay 80?' }] }])
+})
+
+it('a failure that another process writes, such as of a task worked on by hand, has its handler too', async () => {
+  const ledger = ledgerFile()
+  const engine = await openEngine({ ledger, onFailure: { executor: 'notify' }, executors: { notify: () => 'done' } })
+  const task = await engine.create({ name: 'by hand' })
+  const other = await openEngine({ ledger, work: false })
+  await other.start(task)
+  await other.fail(task, 'no time')
+  await reached(engine, await handlerOf(engine), 'completed')
+  expect((await systemTasks(engine)).map(({ input }) => input)).toMatchObject([{ error: { message: 'no time' } }])
+})
+
+it('handlers that fail raise no handler, and are left out of lists, counts and idle', async () => {
+  const engine = await openEngine({ onFailure: { executor: 'broken' }, executors: { broken } })
+  const task = await engine.create({ executor: 'broken' })
+  await reached(engine, task, 'failed')
+  await engine.idle({ system: true })
+  const handlers = await systemTasks(engine)
+  expect(handlers.map(({ status }) => status)).toEqual(['failed'])
+  expect((await engine.list()).tasks.map(({ id }) => id)).toEqual([task.id])
+  expect((await engine.list({ system: 'include' })).total).toBe(2)
+  expect((await engine.bus.call('task:list', {})).total).toBe(1)
+  expect((await engine.bus.call('engine:status', {})).tasks).toMatchObject({ failed: 1 })
+})
+
+it('handlers have slots of their own: they run while the engine is full, and take no slot from others', async () => {
+  const release = Promise.withResolvers<void>()
+  const engine = await openEngine({
+    maxConcurrent: 1,
+    executors: {
+      holds: (_task: unknown, run: Run) => run.call('hold', () => release.promise),
+      handles: (_task: unknown, run: Run) => run.waitForSignal('end'),
+      quick: () => 'done',
+    },
+  })
+  const holds = await engine.create({ executor: 'holds' })
+  await reached(engine, holds, 'working')
+  const failed = await engine.create({ name: 'by hand', onFailure: { executor: 'handles' } })
+  await engine.start(failed)
+  await engine.fail(failed, 'no')
+  const handler = await handlerOf(engine)
+  await reached(engine, handler, 'waiting')
+  release.resolve()
+  await engine.result(holds)
+  expect(await engine.result(await engine.create({ executor: 'quick' }))).toBe('done')
+  await engine.signal(handler, 'end')
+  await reached(engine, handler, 'completed')
+})
+
+it('an agent that handles a failure reads what has happened', async () => {
+  const model = createScriptedModel(({ goal }) => ({ text: goal }))
+  const engine = await openEngine({ model, executors: { broken } })
+  const task = await engine.create({ executor: 'broken', onFailure: { goal: 'Find out why this failed.' } })
+  await reached(engine, task, 'failed')
+  await engine.idle({ system: true })
+  const [handler] = await systemTasks(engine)
+  expect(handler?.result).toMatch(/^Find out why this failed\.\n\n\{[^]*the bank is down/)
+})
+
+it('a handler is refused with its task: unknown fields, neither executor nor goal, an unknown executor', async () => {
+  const engine = await openEngine({ executors: { broken } })
+  const refused = async (onFailure: object, code: 'INVALID_INPUT' | 'UNKNOWN_EXECUTOR' = 'INVALID_INPUT') =>
+    (await refusalOf(() => engine.create({ name: 'x', onFailure: onFailure as never }), code)).message
+  expect(await refused({ executor: 'broken', tasks: {} })).toContain('no such field')
+  expect(await refused({ name: 'x' })).toContain('`executor` or a `goal`')
+  expect(await refused({ executor: 'brokn' }, 'UNKNOWN_EXECUTOR')).toContain('broken')
+  expect((await engine.list()).total).toBe(0)
+})
