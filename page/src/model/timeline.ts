@@ -1,5 +1,6 @@
 // The runs, calls, questions and waits of a task as bars and marks on lanes. Positions are fractions of the visible range.
 
+import { callStarts, type StartOf } from './call-starts.ts'
 import { answererIn, textIn } from './event-data.ts'
 import { paramsText } from './params-text.ts'
 import type { Call, RunRecord, TaskEvent } from './wire.ts'
@@ -59,7 +60,12 @@ export function timelineOf({ runs, calls, events: all, now }: TimelineSource): T
   const firstCallLane = restLane + (hasRestLane ? 1 : 0)
   const runBars = runs.map((run) => toRunBar(run, laneOfAttempt.get(run.attempt) ?? 0))
   const restBars = rests.map((bar) => ({ ...bar, lane: restLane }))
-  const packed = packLanes(calls.map(toCallBar), now, firstCallLane)
+  const startOf = callStarts(all)
+  const packed = packLanes(
+    calls.map((call) => toCallBar(call, startOf)),
+    now,
+    firstCallLane,
+  )
   const bars = [...runBars, ...restBars, ...packed.bars]
   const marks = events.flatMap((event) => toMark(event, restLane, runBars))
   return {
@@ -91,14 +97,14 @@ function toRunBar(run: RunRecord, lane: number): Bar {
   }
 }
 
-function toCallBar(call: Call): Omit<Bar, 'lane'> {
+function toCallBar(call: Call, startOf: StartOf): Omit<Bar, 'lane'> {
   const over = call.status === 'completed' || call.status === 'failed'
   return {
     id: call.id,
     kind: 'call',
     status: call.status,
     label: `${call.name} ${paramsText(call.params)}`.trimEnd(),
-    from: call.createdAt,
+    from: startOf(call),
     to: over ? call.updatedAt : null,
   }
 }
