@@ -5,6 +5,7 @@ import { callStarts } from '../../page/src/model/call-starts.ts'
 import { tokensText } from '../../page/src/model/format.ts'
 import {
   lastOutput,
+  latest,
   type OutputPiece,
   outputBlocks,
   outputLines,
@@ -12,7 +13,7 @@ import {
   unstored,
 } from '../../page/src/model/output.ts'
 import { timelineOf } from '../../page/src/model/timeline.ts'
-import type { Call, RunRecord } from '../../page/src/model/wire.ts'
+import type { Call, Message, RunRecord } from '../../page/src/model/wire.ts'
 import { eventOf } from './page-fixtures.ts'
 
 const written = (seq: number, text: string, data: object = {}) =>
@@ -33,15 +34,9 @@ it('a piece that an event has is left to the event, and old pieces make room for
     piece(3, 'b\n'),
     piece(5, 'c\n'),
   ])
-  expect(unstored([piece(1, 'x'.repeat(150_000)), piece(1, 'y'.repeat(150_000))], [])).toEqual([
-    piece(1, 'y'.repeat(150_000)),
-  ])
-  expect(
-    unstored(
-      Array.from({ length: 3_000 }, () => piece(1, 'x')),
-      [],
-    ),
-  ).toHaveLength(2_000)
+  const long = [piece(1, 'x'.repeat(150_000)), piece(1, 'y'.repeat(150_000))]
+  expect(latest(long)).toEqual(long.slice(1))
+  expect(latest(Array.from({ length: 3_000 }, () => piece(1, 'x')))).toHaveLength(2_000)
 })
 
 it('lines are made of stored and live pieces by their positions, each with its attempt and its stream', () => {
@@ -87,8 +82,22 @@ it('a call that waited for approval begins when it was approved, on the timeline
   const events = [eventOf({ seq: 8, taskId: 'a', type: 'call.started', data: { callId: 'c' } })]
   expect(callStarts(events)(call)).toBe(8_000)
   expect(callStarts([])(call)).toBe(1_000)
-  const { bars } = timelineOf({ runs: [], calls: [call], events, now: 10_000 })
+  const { bars } = timelineOf({ messages: [], runs: [], calls: [call], events, now: 10_000 })
   expect(bars).toMatchObject([{ id: 'c', from: 8_000, to: 9_000 }])
+})
+
+it('a step of a model is a bar that ends with its message, in a lane of its own', () => {
+  const usage = { inputTokens: 7, outputTokens: 3, totalTokens: 10 }
+  const said = (id: string, timestamp: number, tookMs?: number) =>
+    ({ id, timestamp, step: { modelId: 'm', usage, ...(tookMs === undefined ? {} : { tookMs }) } }) as Message
+  const call = { id: 'c', name: 'pay', status: 'completed', params: {}, createdAt: 5_000, updatedAt: 6_000 } as Call
+  const later = { ...run(2, 1), generation: 2, startedAt: 4_000, endedAt: 9_000, outcome: 'completed' } as RunRecord
+  const messages = [said('earlier', 3_000, 10), said('now', 5_000, 800), said('of an earlier version', 5_500)]
+  const { bars, lanes } = timelineOf({ runs: [later], calls: [call], messages, events: [], now: 10_000 })
+  expect(lanes).toEqual(['attempt 1', 'model', 'calls'])
+  expect(bars.filter(({ kind }) => kind === 'step')).toEqual([
+    { id: 'now', kind: 'step', status: 'completed', label: 'm, 7 tokens in, 3 out', from: 4_200, to: 5_000, lane: 1 },
+  ])
 })
 
 it('tokens are shown as far as the provider reports them', () => {

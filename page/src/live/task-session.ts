@@ -2,7 +2,7 @@
 
 import { batch, signal } from '@preact/signals'
 import { LiveText } from '../model/conversation.ts'
-import { type OutputPiece, pieceIn, unstored } from '../model/output.ts'
+import { latest, type OutputPiece, pieceIn, unstored } from '../model/output.ts'
 import { atMostEvery, type FrameClock } from '../model/throttle.ts'
 import type {
   Call,
@@ -168,7 +168,7 @@ export class TaskSession {
       if (page.events.length > 0) {
         batch(() => {
           this.events.value = [...this.events.value, ...page.events]
-          this.#showOutput([])
+          this.liveOutput.value = unstored(this.liveOutput.value, this.events.value)
         })
       }
       if (page.next === null) return
@@ -239,12 +239,6 @@ export class TaskSession {
     })
   }
 
-  /** Adds to the live output, and drops what the events have by now. */
-  #showOutput(added: readonly OutputPiece[]): void {
-    const known = this.liveOutput.value
-    if (known.length + added.length > 0) this.liveOutput.value = unstored([...known, ...added], this.events.value)
-  }
-
   #showText(item: StreamItem): void {
     if (this.#live.apply(item)) this.liveTexts.value = new Map(this.#live.texts)
   }
@@ -252,8 +246,9 @@ export class TaskSession {
   /** A stored message is read before its chunks are dropped, so that the text does not flicker. */
   #take(item: StreamItem): void {
     const piece = pieceIn(item)
-    if (piece !== undefined) this.#showOutput([piece])
-    else if (item.type === 'content') {
+    if (piece !== undefined) {
+      this.liveOutput.value = latest([...this.liveOutput.value, ...unstored([piece], this.events.value)])
+    } else if (item.type === 'content') {
       this.#showText(item)
     } else if (item.type === 'message' || item.type === 'end') {
       void this.read().finally(() => {

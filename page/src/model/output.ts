@@ -37,9 +37,14 @@ export function pieceIn(item: StreamItem): OutputPiece | undefined {
   return { seq: item.seq, text: item.content, stream: item.stream ?? 'stdout' }
 }
 
-/** The latest pieces that no event has. */
+/** The pieces that no event has. */
 export function unstored(pieces: readonly OutputPiece[], events: readonly TaskEvent[]): OutputPiece[] {
-  const kept = pieces.slice(-maxPieces).filter((piece) => !isStored(piece, events))
+  return pieces.filter((piece) => !isStored(piece, events))
+}
+
+/** The latest pieces, as many as are kept. */
+export function latest(pieces: readonly OutputPiece[]): OutputPiece[] {
+  const kept = pieces.slice(-maxPieces)
   let length = kept.reduce((sum, { text }) => sum + text.length, 0)
   while (length > maxLiveLength && kept.length > 1) length -= (kept.shift() as OutputPiece).text.length
   return kept
@@ -60,16 +65,17 @@ export function outputLines(
   const attempts = new Map(runs.map(({ number, attempt }) => [number, attempt]))
   const firstRun = runs[0]?.number ?? 0
   // An event may arrive before its run has been read.
-  const latest = runs.at(-1)?.attempt ?? 1
+  const lastAttempt = runs.at(-1)?.attempt ?? 1
   const lines = new Lines()
   let next = 0
   for (const { type, seq, data } of events) {
     if (type !== 'output.written' || Number(data['run']) < firstRun) continue
-    for (let piece = live[next]; piece !== undefined && piece.seq < seq; piece = live[++next]) lines.add(latest, piece)
+    for (let piece = live[next]; piece !== undefined && piece.seq < seq; piece = live[++next])
+      lines.add(lastAttempt, piece)
     const stream = data['stream'] === 'stderr' ? 'stderr' : 'stdout'
-    lines.add(attempts.get(Number(data['run'])) ?? latest, { stream, text: textIn(data, 'text') })
+    lines.add(attempts.get(Number(data['run'])) ?? lastAttempt, { stream, text: textIn(data, 'text') })
   }
-  for (const piece of live.slice(next)) lines.add(latest, piece)
+  for (const piece of live.slice(next)) lines.add(lastAttempt, piece)
   return lines.all
 }
 

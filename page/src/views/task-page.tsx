@@ -158,7 +158,7 @@ function MainColumn({ open, shown, status, inPast, events, calls, runs, messages
           <OutputLog lines={output} />
         </Section>
       )}
-      <TimelineSection runs={runs} calls={calls} events={events} until={end} />
+      <TimelineSection runs={runs} calls={calls} messages={messages} events={events} until={end} />
       {messages.length + calls.length + live.size === 0 ? null : (
         <Section title="Conversation" note={counted(messages.length, 'message')}>
           <Conversation messages={messages} calls={calls} startOf={callStarts(events)} live={live} />

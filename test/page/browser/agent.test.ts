@@ -47,6 +47,7 @@ it.each([375, 768, 1280])(
     const call = talk.locator('.call[open]')
     await call.getByRole('heading', { name: 'Parameters' }).waitFor()
     await call.getByRole('heading', { name: 'Result' }).waitFor()
+    await page.getByRole('img', { name: /^script, 1,200 tokens in, 24 out: completed, / }).waitFor()
     await page.getByText('2 steps of script: 2,500 tokens in, 30 out').waitFor()
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
     expect(await violationsInBothThemes(page)).toEqual([])
@@ -66,4 +67,5 @@ it("a call that waited for approval shows the person's time apart from its own",
   await approve(page, taskId)
   const call = page.locator('details.call.is-completed > summary')
   await call.getByText(/^\d+ms \d\d:\d\d:\d\d, waited 1h/).waitFor()
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
 })
