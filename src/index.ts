@@ -114,6 +114,7 @@ export type {
   SharedLimitsPatch,
   TaskPatch,
 } from './entities/options.ts'
+export type { EmitOptions } from './entities/output.ts'
 export type { PlanOptions, PlanOutcome, PlanRun } from './entities/plan-run.ts'
 export type { Question } from './entities/question.ts'
 export type { RunOutcome, RunRecord, RunStatus } from './entities/run.ts'

@@ -11,7 +11,8 @@ import { storableText } from '../core/storable-text.ts'
 import type { drawnValues } from '../entities/call.ts'
 import type { InvokeOptions, Run, RunEngine, SpawnOptions } from '../entities/executor.ts'
 import type { MessageRole } from '../entities/message.ts'
-import { emitOptionsSchema, invokeOptionsSchema, keyOptionsSchema, webhookOptionsSchema } from '../entities/options.ts'
+import { invokeOptionsSchema, keyOptionsSchema, webhookOptionsSchema } from '../entities/options.ts'
+import { type EmitOptions, emitOptionsSchema, namedStream } from '../entities/output.ts'
 import { signalOfWebhook, webhookName, webhookPath } from '../entities/signal.ts'
 import type { Task } from '../entities/task.ts'
 import type { AnswerSchema, AskOptions, AwaitedRef, SignalOptions, WaitOptions } from '../entities/wait-options.ts'
@@ -119,12 +120,12 @@ export class RunHandle implements Run {
     })
   }
 
-  emit(chunk: string, options?: { store?: boolean }): void {
+  emit(chunk: string, options?: EmitOptions): void {
     if (this.#core.hasEnded) return
-    const { store } = checkOptions(emitOptionsSchema, options, 'run.emit')
+    const { store, stream = 'stdout' } = checkOptions(emitOptionsSchema, options, 'run.emit')
     const text = this.#core.host.redaction.text(checkText(storableText(String(chunk)), 'the output'), 'output')
-    if (store) this.#parts.output.add(text)
-    else this.#core.host.live(this.#core.taskId, { content: text })
+    if (store) this.#parts.output.add(text, stream)
+    else this.#core.host.live(this.#core.taskId, { content: text, ...namedStream(stream) })
   }
 
   ask(question: string, schema?: AnswerSchema | null, options?: AskOptions): Promise<any> {

@@ -2,6 +2,7 @@
 
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { MessageRecord } from '../entities/message.ts'
+import { namedStream } from '../entities/output.ts'
 import type { Audience } from '../entities/question.ts'
 import type { TaskStatus } from '../entities/task.ts'
 import type { StreamItem } from '../entities/views.ts'
@@ -35,7 +36,9 @@ const conversions: Record<EventType, Convert | null> = {
     const { id: messageId, role, content, announcement } = message
     return [{ taskId, seq, type: 'message', messageId, role, content, announcement }]
   },
-  'output.written': ({ taskId, seq, data }) => [{ taskId, seq, type: 'content', content: data.text as string }],
+  'output.written': ({ taskId, seq, data }) => [
+    { taskId, seq, type: 'content', content: data.text as string, ...namedStream(data.stream) },
+  ],
   'progress.reported': ({ taskId, seq, data }) => [
     { taskId, seq, type: 'progress', fraction: data.fraction as number, note: (data.note as string | null) ?? null },
   ],

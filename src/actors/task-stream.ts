@@ -24,6 +24,8 @@ export interface LiveContent {
   messageId?: string
   /** Offset of the piece in the text of the message: a reader that missed a piece sees the gap. */
   offset?: number
+  /** Present when a function or a command wrote it to its standard error. */
+  stream?: 'stderr'
 }
 
 /** Live output by task, for the streams of this process. */

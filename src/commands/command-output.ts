@@ -1,6 +1,7 @@
 // The output of a command on its way to live readers and into the ledger: whole lines of well-formed text, without the
 // secrets given to the command, and bounded. Works on bytes, because a chunk may end in the middle of a character.
 import { startOf } from '../core/storable-text.ts'
+import type { OutputStreamName } from '../entities/output.ts'
 import { createMasks, type Secret, type SecretMask } from './secrets.ts'
 
 /** Bytes kept of the end of each stream. */
@@ -14,7 +15,7 @@ export const maxStoredLines = 10_000
 const newline = 10
 
 /** Receives the lines: `Run.emit`. */
-export type Emit = (text: string, options: { store: boolean }) => void
+export type Emit = (text: string, options: { store: boolean; stream: OutputStreamName }) => void
 
 /** The output of one command. */
 export interface CommandOutput {
@@ -45,8 +46,8 @@ export function createCommandOutput(
   const emitLines = boundStorage(emit)
   const createMask = createMasks(secrets)
   return {
-    stdout: createOutputStream(emitLines, createMask?.(), whole),
-    stderr: createOutputStream(emitLines, createMask?.()),
+    stdout: createOutputStream(emitLines('stdout'), createMask?.(), whole),
+    stderr: createOutputStream(emitLines('stderr'), createMask?.()),
   }
 }
 
@@ -75,24 +76,26 @@ function createOutputStream(
   }
 }
 
-/** Emits each line while lines are stored; afterwards each chunk, since the lines are no longer stored separately. */
-function boundStorage(emit: Emit): (lines: string[]) => void {
+/**
+ * For each of the streams: emits each line while lines are stored; afterwards each chunk, since the lines are no longer stored separately.
+ */
+function boundStorage(emit: Emit): (stream: OutputStreamName) => (lines: string[]) => void {
   let storedLines = 0
   let storedBytes = 0
   let full = false
-  return (lines) => {
+  return (stream) => (lines) => {
     let next = 0
     for (; !full && next < lines.length; next++) {
       const line = `${lines[next]}\n`
       const bytes = Buffer.byteLength(line)
       full = storedLines === maxStoredLines || storedBytes + bytes > maxStoredBytes
-      if (full) emit(storageNotice, { store: true })
-      else emit(line, { store: true })
+      if (full) emit(storageNotice, { store: true, stream })
+      else emit(line, { store: true, stream })
       if (full) break
       storedLines += 1
       storedBytes += bytes
     }
-    if (next < lines.length) emit(`${lines.slice(next).join('\n')}\n`, { store: false })
+    if (next < lines.length) emit(`${lines.slice(next).join('\n')}\n`, { store: false, stream })
   }
 }
 

@@ -10,6 +10,7 @@ import type { CallContext, CallOptions } from './call-options.ts'
 import { type HandlerTemplate, handlerSchema } from './handler.ts'
 import type { MessageRole } from './message.ts'
 import type { CreatedTasks, Executors, GivenTasks, TypedExecutor } from './new-task.ts'
+import type { EmitOptions } from './output.ts'
 import type { Task } from './task.ts'
 import type { OnInterrupt, RetryOptions, RetryPolicy } from './task-fields.ts'
 import { retryPolicySchema, taskFields } from './task-fields.ts'
@@ -100,8 +101,11 @@ export interface Run {
     options?: { key?: string },
   ): Promise<string>
 
-  /** Publishes live output. `store: true` also stores it in the ledger, in batches. */
-  emit(chunk: string, options?: { store?: boolean }): void
+  /**
+   * Publishes live output. `store: true` also stores it in the ledger, in batches. `stream: 'stderr'` marks it for readers as what a program
+   * prints to its standard error.
+   */
+  emit(chunk: string, options?: EmitOptions): void
 
   /**
    * Ends the run until the question is answered (INPUT_REQUIRED), by a person unless `for` allows others; the next run receives the answer

@@ -22,6 +22,23 @@ export interface Usage {
   totalTokens: number | null
 }
 
+/** The tokens of all model steps of a conversation, null if no step reported them; undefined without a step. */
+export function usageOf(messages: ReadonlyArray<{ step?: Pick<ModelStep, 'usage'> | null | undefined }>) {
+  const steps = messages.flatMap(({ step }) => step ?? [])
+  if (steps.length === 0) return undefined
+  const sum = (field: keyof Usage): number | null =>
+    steps.reduce<number | null>(
+      (total, { usage }) => (usage[field] === null ? total : (total ?? 0) + usage[field]),
+      null,
+    )
+  return {
+    steps: steps.length,
+    inputTokens: sum('inputTokens'),
+    outputTokens: sum('outputTokens'),
+    totalTokens: sum('totalTokens'),
+  }
+}
+
 /** What a provider says of a part, by the name of the provider. It means something to that provider alone. */
 export type ProviderMetadata = Record<string, unknown>
 
@@ -51,6 +68,8 @@ export interface ModelStep {
   attempt: number
   /** How many of the results before this step, oldest first, the model was sent in short, because all of them were too long for it. */
   shortResults?: number | undefined
+  /** Milliseconds from the request to the end of the answer. Absent in steps of earlier versions. */
+  tookMs?: number | undefined
 }
 
 /** The text of a model's reasoning; undefined if there is none, or if the provider keeps it to itself. */

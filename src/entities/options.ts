@@ -162,7 +162,6 @@ export const keyOptionsSchema = once(() => z.strictObject({ key }))
 export const spawnOptionsSchema = once(() =>
   z.strictObject({ key, divergence: executorOptionsSchema().shape.divergence }),
 )
-export const emitOptionsSchema = once(() => z.strictObject({ store: z.boolean().optional() }))
 export const callOptionsSchema = once(() =>
   z.strictObject({
     key,

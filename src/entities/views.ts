@@ -62,8 +62,11 @@ export type StreamItem = StreamItemBase &
   (
     | { type: 'start'; name: string; goal: string | null }
     | { type: 'state'; status: TaskStatus; from: TaskStatus | null; reason: string | null; at: number }
-    /** A piece of a message that is being written: `offset` is its position in the text, in UTF-16 units. */
-    | { type: 'content'; content: string; messageId?: string; offset?: number }
+    /**
+     * A piece of a message that is being written: `offset` is its position in the text, in UTF-16 units. Without `messageId` it is output, of the
+     * standard error if `stream` says so.
+     */
+    | { type: 'content'; content: string; messageId?: string; offset?: number; stream?: 'stderr' }
     | { type: 'message'; messageId: string; role: string; content: string; announcement: boolean }
     | { type: 'question'; questionId: string; question: string; for: Audience; schema: unknown; default?: unknown }
     | { type: 'progress'; fraction: number; note: string | null }

@@ -148,6 +148,24 @@ describe('a step of the model of an agent', () => {
     expect((await engine.calls(task)).map(({ name }) => name)).toEqual(['test:echo'])
     expect(engine.bus.log({ abilityId: 'model:llm' })).toHaveLength(2)
   })
+
+  it('a step of an agent records how long the model took, which people read with its model and its tokens', async () => {
+    const clock = new SimulatedClock(5_000_000)
+    const model = createScriptedModel(() => {
+      clock.increment(1_500)
+      return { text: 'Seen.', usage: { inputTokens: 20, outputTokens: 1 } }
+    })
+    const engine = await openEngine({ clock, model })
+    const task = await engine.create({ goal: 'Look' })
+    await engine.result(task)
+    const read = async (caller: object) => {
+      const found = await engine.bus.call('task:messages', { taskId: task.id }, { caller: caller as never })
+      return found.messages.flatMap(({ step }) => step ?? [])
+    }
+    const usage = { inputTokens: 20, outputTokens: 1, totalTokens: 21 }
+    expect(await read({ surface: 'http' })).toEqual([{ modelId: 'script', usage, tookMs: 1_500 }])
+    expect(await read({ surface: 'model', taskId: task.id, run: 1 })).toEqual([])
+  })
 })
 
 describe('the loop of an agent', () => {

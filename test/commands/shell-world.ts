@@ -7,6 +7,7 @@ import { systemProcessTable } from '../../src/commands/process-table.ts'
 import { createShell, type ShellInput, type ShellOptions, type ShellResult } from '../../src/commands/shell.ts'
 import { Failure } from '../../src/core/errors.ts'
 import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
+import type { EmitOptions } from '../../src/entities/output.ts'
 import type { Task } from '../../src/entities/task.ts'
 
 export const onLinux = process.platform === 'linux'
@@ -26,7 +27,7 @@ export function setup(world: World = {}) {
   const controller = new AbortController()
   const calls: Array<{ name: string; params: unknown; options: unknown }> = []
   const notes: unknown[] = []
-  const emitted: Array<{ text: string; store: boolean | undefined }> = []
+  const emitted: Array<EmitOptions & { text: string }> = []
   const context = {
     callId: `call-${process.pid}-${folder.slice(-6)}`,
     signal: controller.signal,
@@ -37,9 +38,9 @@ export function setup(world: World = {}) {
   }
   const run = {
     dependencies: async () => dependencies as Task[],
-    emit: (text: string, { store }: { store?: boolean } = {}) => {
+    emit: (text: string, options: EmitOptions = {}) => {
       emit?.(text)
-      emitted.push({ text, store })
+      emitted.push({ text, ...options })
     },
     call: async (
       name: string,

@@ -165,10 +165,16 @@ describe('the output of a command', () => {
     const { execute, emitted } = setup()
     await execute('printf "gr\\303"; printf "\\274n\\n\\nlast"')
     expect(emitted).toEqual([
-      { text: 'grün\n', store: true },
-      { text: '\n', store: true },
-      { text: 'last\n', store: true },
+      { text: 'grün\n', store: true, stream: 'stdout' },
+      { text: '\n', store: true, stream: 'stdout' },
+      { text: 'last\n', store: true, stream: 'stdout' },
     ])
+  })
+
+  it('the output of a command says what came on stderr', async () => {
+    const { execute, emitted } = setup()
+    await execute('echo wrong >&2')
+    expect(emitted).toEqual([{ text: 'wrong\n', store: true, stream: 'stderr' }])
   })
 
   it('the output of a command is streamed while the command runs', async () => {

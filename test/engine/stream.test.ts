@@ -122,6 +122,31 @@ describe('the stream of a task', () => {
     ])
   })
 
+  it('the stream of a task names what was written to stderr, stored and live, in the order in which it was written', async () => {
+    const { engine, task, held } = await setup()
+    const live = collect(engine.stream(task))
+    await reached(engine, task, 'working')
+    held.run.emit('now', { stream: 'stderr' })
+    for (const [text, stream] of [
+      ['a', 'stdout'],
+      ['b', 'stderr'],
+      ['c', 'stderr'],
+      ['d', 'stdout'],
+    ] as const) {
+      held.run.emit(text, { store: true, stream })
+    }
+    expect(() => held.run.emit('x', { stream: 'stdin' as 'stderr' })).toThrow(/stream/)
+    held.end.resolve(null)
+    const outputs = (items: readonly StreamItem[]) =>
+      items.flatMap((item) => (item.type === 'content' ? [[item.content, item.stream]] : []))
+    expect(outputs(await live)[0]).toEqual(['now', 'stderr'])
+    expect(outputs(await collect(engine.stream(task)))).toEqual([
+      ['a', undefined],
+      ['bc', 'stderr'],
+      ['d', undefined],
+    ])
+  })
+
   it('the stream of a task yields a question and the effect of its answer', async () => {
     const engine = await openEngine({
       executors: { work: (_task: ExecutorTask, run: Run) => run.ask('Go?', { type: 'boolean' }, { default: true }) },

@@ -54,13 +54,14 @@ it('timelineOf shows the runs and rests of one generation', () => {
     eventOf({ seq: 3, taskId: 'a', type: 'task.waiting', at: 60, data: { status: 'waiting' } }),
   ]
   const later = runOf({ number: 3, generation: 2, startedAt: 40, endedAt: 60 })
-  const { bars, lanes } = timelineOf({ runs: [later], calls: [], events, now: 100 })
+  const { bars, lanes } = timelineOf({ messages: [], runs: [later], calls: [], events, now: 100 })
   expect(lanes).toEqual(['attempt 1', 'waits'])
   expect(Math.min(...bars.map(({ from }) => from))).toBe(40)
 })
 
 it('timelineOf gives each attempt a lane, followed by the rests and the calls', () => {
   const { lanes, bars, marks } = timelineOf({
+    messages: [],
     now: 100,
     runs: [
       runOf({ number: 1, endedAt: 20, outcome: 'input_required' }),
@@ -98,7 +99,7 @@ const calls = fc
 it('timelineOf never overlaps calls of one lane, except in the last lane of too many', () => {
   fc.assert(
     fc.property(calls, (some) => {
-      const { bars, lanes } = timelineOf({ now: 5_000, runs: [], calls: some, events: [] })
+      const { bars, lanes } = timelineOf({ messages: [], now: 5_000, runs: [], calls: some, events: [] })
       const last = lanes.length - 1
       const isFull = lanes.length === 6
       for (const a of bars) {
@@ -114,7 +115,7 @@ it('timelineOf never overlaps calls of one lane, except in the last lane of too 
 it('the range of timelineOf contains every bar and every mark', () => {
   fc.assert(
     fc.property(calls, (some) => {
-      const { bars, range } = timelineOf({ now: 700, runs: [], calls: some, events: [] })
+      const { bars, range } = timelineOf({ messages: [], now: 700, runs: [], calls: some, events: [] })
       for (const bar of bars) {
         expect(positionOf(bar.from, range)).toBeGreaterThanOrEqual(0)
         expect(positionOf(bar.to ?? 700, range)).toBeLessThanOrEqual(1)
@@ -167,6 +168,7 @@ it('drawnBars returns runs, rests and the longest calls of too many bars, and th
     callOf({ id: `c${index}`, createdAt: index, updatedAt: index + 1 + (index % 10) }),
   )
   const { bars, range } = timelineOf({
+    messages: [],
     now: 2_000,
     runs: [runOf({ number: 1, endedAt: 1_000 })],
     calls: many,

@@ -1,7 +1,8 @@
 // All data of the open task, kept current: it is read again when an event concerns it, and the live output of its run is followed.
 
-import { signal } from '@preact/signals'
+import { batch, signal } from '@preact/signals'
 import { LiveText } from '../model/conversation.ts'
+import { latest, type OutputPiece, pieceIn, unstored } from '../model/output.ts'
 import { atMostEvery, type FrameClock } from '../model/throttle.ts'
 import type {
   Call,
@@ -57,6 +58,8 @@ export class TaskSession {
   readonly problem = signal<Problem | null>(null)
   /** Unfinished messages, by id. */
   readonly liveTexts = signal<LiveText['texts']>(new Map())
+  /** Output that the events do not have. */
+  readonly liveOutput = signal<OutputPiece[]>([])
   readonly #live = new LiveText()
   readonly #api: ApiClient
   readonly #clock: FrameClock & SourceTimers
@@ -120,6 +123,7 @@ export class TaskSession {
     this.#lastMessage = 0
     this.messages.value = []
     this.events.value = []
+    this.liveOutput.value = []
   }
 
   async #readParts(): Promise<void> {
@@ -161,7 +165,12 @@ export class TaskSession {
     for (;;) {
       const after = this.events.value.at(-1)?.seq ?? 0
       const page = await get<EventPage>('/events', { after, limit: pageSize })
-      if (page.events.length > 0) this.events.value = [...this.events.value, ...page.events]
+      if (page.events.length > 0) {
+        batch(() => {
+          this.events.value = [...this.events.value, ...page.events]
+          this.liveOutput.value = unstored(this.liveOutput.value, this.events.value)
+        })
+      }
       if (page.next === null) return
     }
   }
@@ -236,7 +245,10 @@ export class TaskSession {
 
   /** A stored message is read before its chunks are dropped, so that the text does not flicker. */
   #take(item: StreamItem): void {
-    if (item.type === 'content') {
+    const piece = pieceIn(item)
+    if (piece !== undefined) {
+      this.liveOutput.value = latest([...this.liveOutput.value, ...unstored([piece], this.events.value)])
+    } else if (item.type === 'content') {
       this.#showText(item)
     } else if (item.type === 'message' || item.type === 'end') {
       void this.read().finally(() => {

@@ -14,11 +14,8 @@ interface LiveMessage {
 }
 
 const maxLive = 200_000
-const ofNoMessage = ''
-/** The line with the output of a function, which is neither a message nor Markdown. */
-export const liveOutputId = `live-${ofNoMessage}`
 
-/** The chunks of unfinished messages, by message; chunks without a message are the output of a function. */
+/** The chunks of unfinished messages, by message. */
 export class LiveText {
   readonly #texts = new Map<string, LiveMessage>()
 
@@ -30,21 +27,16 @@ export class LiveText {
   apply(item: StreamItem): boolean {
     if (item.type === 'message') return this.#texts.delete(item.messageId)
     if (item.type === 'end') return this.#endAll()
-    if (item.type !== 'content') return false
-    const key = item.messageId ?? ofNoMessage
-    this.#texts.set(key, joined(this.#texts.get(key) ?? { text: '', gap: false }, item.content, item.offset))
+    if (item.type !== 'content' || item.messageId === undefined) return false
+    const known = this.#texts.get(item.messageId) ?? { text: '', gap: false }
+    this.#texts.set(item.messageId, joined(known, item.content, item.offset))
     return true
   }
 
-  clear(): void {
-    this.#texts.clear()
-  }
-
-  /** Keeps the output of functions, which no message repeats. */
   #endAll(): boolean {
-    const open = [...this.#texts.keys()].filter((key) => key !== ofNoMessage)
-    for (const key of open) this.#texts.delete(key)
-    return open.length > 0
+    const { size } = this.#texts
+    this.#texts.clear()
+    return size > 0
   }
 }
 

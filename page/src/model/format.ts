@@ -1,6 +1,7 @@
 // Short formats for times, durations and counts.
 
 import { startOf } from '../../../src/core/storable-text.ts'
+import type { Usage } from '../../../src/entities/message.ts'
 
 const units: ReadonlyArray<[ms: number, letter: string]> = [
   [86_400_000, 'd'],
@@ -34,6 +35,13 @@ export function sinceStart(ms: number, step: number): string {
 /** `1 run`, `3 runs`. */
 export function counted(count: number, word: string): string {
   return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
+}
+
+/** `36 tokens in, 24 out`; empty if the provider reports none. */
+export function tokensText({ inputTokens, outputTokens }: Pick<Usage, 'inputTokens' | 'outputTokens'>): string {
+  if (inputTokens === null && outputTokens === null) return ''
+  const number = (count: number | null) => count?.toLocaleString('en') ?? '?'
+  return `${number(inputTokens)} tokens in, ${number(outputTokens)} out`
 }
 
 const pad = (value: number, digits = 2) => String(value).padStart(digits, '0')

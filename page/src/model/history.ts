@@ -5,6 +5,7 @@ import type { TaskEventName } from '../../../src/machines/task-machine.ts'
 import { textIn } from './event-data.ts'
 import { eventBetween } from './lifecycle.ts'
 import { lineOfMarkdown } from './markdown.ts'
+import { shownLine } from './output.ts'
 import type { TaskEvent, TaskStatus } from './wire.ts'
 
 /** One step through the state chart. */
@@ -111,6 +112,8 @@ function plainNote(type: TaskEvent['type'], data: Record<string, unknown>): stri
       return `${Math.round(Number(data['fraction']) * 100)} %${data['note'] ? `, ${textIn(data, 'note')}` : ''}`
     case 'task.updated':
       return Array.isArray(data['changed']) ? `changed: ${data['changed'].join(', ')}` : ''
+    case 'output.written':
+      return shownLine(textIn(data, 'text').trim().split('\n', 1)[0] ?? '')
     case 'task.claimed':
       return textIn(data, 'owner')
     default:

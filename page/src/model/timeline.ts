@@ -1,8 +1,10 @@
-// The runs, calls, questions and waits of a task as bars and marks on lanes. Positions are fractions of the visible range.
+// The runs, model steps, calls, questions and waits of a task as bars and marks on lanes. Positions are fractions of the visible range.
 
+import { callStarts, type StartOf } from './call-starts.ts'
 import { answererIn, textIn } from './event-data.ts'
+import { tokensText } from './format.ts'
 import { paramsText } from './params-text.ts'
-import type { Call, RunRecord, TaskEvent } from './wire.ts'
+import type { Call, Message, RunRecord, TaskEvent } from './wire.ts'
 
 export interface Range {
   from: number
@@ -11,7 +13,7 @@ export interface Range {
 
 export interface Bar {
   id: string
-  kind: 'run' | 'call' | 'rest'
+  kind: 'run' | 'step' | 'call' | 'rest'
   /** Outcome of a run, status of a call, state of a rest. */
   status: string
   label: string
@@ -43,30 +45,44 @@ const maxCallLanes = 6
 export interface TimelineSource {
   runs: readonly RunRecord[]
   calls: readonly Call[]
+  /** Those of models have their steps. */
+  messages: readonly Message[]
   events: readonly TaskEvent[]
   /** Epoch milliseconds; the end of bars in progress. */
   now: number
 }
 
 /** `runs` and `calls` are of one generation. */
-export function timelineOf({ runs, calls, events: all, now }: TimelineSource): Timeline {
-  const events = eventsWith(runs, all)
+export function timelineOf({ runs, calls, messages, events: all, now }: TimelineSource): Timeline {
+  const beginning = beginningOf(runs)
+  const events = all.filter(({ at }) => at >= beginning)
   const attempts = [...new Set(runs.map(({ attempt }) => attempt))].sort((a, b) => a - b)
   const laneOfAttempt = new Map(attempts.map((attempt, index) => [attempt, index]))
   const rests = restsOf(events)
   const hasRestLane = rests.length > 0 || events.some(({ type }) => type in markKinds && type !== 'task.failed')
   const restLane = attempts.length
-  const firstCallLane = restLane + (hasRestLane ? 1 : 0)
+  const firstStepLane = restLane + (hasRestLane ? 1 : 0)
   const runBars = runs.map((run) => toRunBar(run, laneOfAttempt.get(run.attempt) ?? 0))
   const restBars = rests.map((bar) => ({ ...bar, lane: restLane }))
-  const packed = packLanes(calls.map(toCallBar), now, firstCallLane)
-  const bars = [...runBars, ...restBars, ...packed.bars]
+  const steps = packLanes(
+    messages.flatMap((message) => toStepBar(message, beginning)),
+    now,
+    firstStepLane,
+  )
+  const startOf = callStarts(all)
+  const packed = packLanes(
+    calls.map((call) => toCallBar(call, startOf)),
+    now,
+    firstStepLane + steps.lanes,
+  )
+  const bars = [...runBars, ...restBars, ...steps.bars, ...packed.bars]
   const marks = events.flatMap((event) => toMark(event, restLane, runBars))
   return {
     lanes: [
       ...attempts.map((attempt) => `attempt ${attempt}`),
       ...(hasRestLane ? ['waits'] : []),
-      ...Array.from({ length: packed.lanes }, (_, index) => (index === 0 ? 'calls' : '')),
+      ...laneNames('model', steps.lanes),
+      ...laneNames('calls', packed.lanes),
     ],
     bars,
     marks,
@@ -74,9 +90,20 @@ export function timelineOf({ runs, calls, events: all, now }: TimelineSource): T
   }
 }
 
-/** The events of the generation of these runs: the first begins with the task, a later one with its first run. */
-function eventsWith([first]: readonly RunRecord[], events: readonly TaskEvent[]): readonly TaskEvent[] {
-  return first === undefined || first.generation === 1 ? events : events.filter(({ at }) => at >= first.startedAt)
+function laneNames(name: string, lanes: number): string[] {
+  return Array.from({ length: lanes }, (_, index) => (index === 0 ? name : ''))
+}
+
+/** When the generation of these runs began: the first with the task, a later one with its first run. */
+function beginningOf([first]: readonly RunRecord[]): number {
+  return first === undefined || first.generation === 1 ? 0 : first.startedAt
+}
+
+function toStepBar({ id, step, timestamp }: Message, beginning: number): Array<Omit<Bar, 'lane'>> {
+  if (step?.tookMs === undefined || timestamp < beginning) return []
+  const { modelId, tookMs, usage } = step
+  const label = [modelId || 'model', tokensText(usage)].filter((part) => part !== '').join(', ')
+  return [{ id, kind: 'step', status: 'completed', label, from: timestamp - tookMs, to: timestamp }]
 }
 
 function toRunBar(run: RunRecord, lane: number): Bar {
@@ -91,14 +118,14 @@ function toRunBar(run: RunRecord, lane: number): Bar {
   }
 }
 
-function toCallBar(call: Call): Omit<Bar, 'lane'> {
+function toCallBar(call: Call, startOf: StartOf): Omit<Bar, 'lane'> {
   const over = call.status === 'completed' || call.status === 'failed'
   return {
     id: call.id,
     kind: 'call',
     status: call.status,
     label: `${call.name} ${paramsText(call.params)}`.trimEnd(),
-    from: call.createdAt,
+    from: startOf(call),
     to: over ? call.updatedAt : null,
   }
 }
@@ -168,7 +195,7 @@ function rangeOf(bars: readonly Bar[], marks: readonly Mark[], now: number): Ran
   return { from, to: Math.max(to, from + 1) }
 }
 
-/** The bars of a range that are drawn: all runs and rests, and the longest calls if there are too many. */
+/** The bars of a range that are drawn: all runs and rests, and the longest of the others if there are too many. */
 export function drawnBars(
   bars: readonly Bar[],
   range: Range,
@@ -177,7 +204,8 @@ export function drawnBars(
 ): { drawn: Bar[]; left: number } {
   const inSight = bars.filter(({ from, to }) => from <= range.to && (to ?? now) >= range.from)
   if (inSight.length <= max) return { drawn: inSight, left: 0 }
-  const length = (bar: Bar) => (bar.kind === 'call' ? (bar.to ?? now) - bar.from : Number.POSITIVE_INFINITY)
+  const isShown = ({ kind }: Bar) => kind === 'run' || kind === 'rest'
+  const length = (bar: Bar) => (isShown(bar) ? Number.POSITIVE_INFINITY : (bar.to ?? now) - bar.from)
   const kept = new Set([...inSight].sort((a, b) => length(b) - length(a)).slice(0, max))
   return { drawn: inSight.filter((bar) => kept.has(bar)), left: inSight.length - kept.size }
 }

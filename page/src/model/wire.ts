@@ -2,6 +2,7 @@
 
 import type { Call } from '../../../src/entities/call.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
+import type { ModelStep } from '../../../src/entities/message.ts'
 import type { RunRecord } from '../../../src/entities/run.ts'
 import type { ScheduleRecord } from '../../../src/entities/schedule.ts'
 import type { Task, TaskStatus } from '../../../src/entities/task.ts'
@@ -63,6 +64,8 @@ export interface Message {
   timestamp: number
   /** For people only; no model reads it. */
   announcement: boolean
+  /** The step of a model that ended with this message. */
+  step?: Pick<ModelStep, 'modelId' | 'usage' | 'tookMs'>
   /** What the model thought before this message. */
   reasoning?: string
 }

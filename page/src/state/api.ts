@@ -26,8 +26,11 @@ export const clock: FrameClock & SourceTimers = {
   random: () => Math.random(),
 }
 
+/** Scripts are in a folder of the page, which may be opened without a slash at the end of its address. */
+const scripts = import.meta.url
+
 export const api = new ApiClient({
-  base: new URL('.', document.baseURI).href,
+  base: new URL('..', scripts).href,
   fetch: (...request) => fetch(...request),
   token: () => sessionStorage.getItem(tokenKey),
   signedOut: () => void signOutOnce(),

@@ -210,6 +210,22 @@ export function useNow(everyMs = 1_000): number {
   return now
 }
 
+const nearTheEnd = 40
+
+/** Props of a box that scrolls along with what is added at its end, unless its end is out of sight. */
+export function useFollowedEnd() {
+  const box = useRef<HTMLDivElement>(null)
+  const atEnd = useRef(true)
+  useEffect(() => {
+    const node = box.current
+    if (node !== null && atEnd.current) node.scrollTop = node.scrollHeight
+  })
+  const onScroll = ({ currentTarget: node }: { currentTarget: HTMLDivElement }) => {
+    atEnd.current = node.scrollTop + node.clientHeight > node.scrollHeight - nearTheEnd
+  }
+  return { ref: box, onScroll }
+}
+
 /** Opens as a modal dialog; Escape closes it. */
 export function Dialog({
   label,

@@ -1,83 +1,63 @@
 // The conversation of a task: messages, calls and unfinished messages.
 
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { conversationLines, type Line, liveOutputId } from '../model/conversation.ts'
-import { clipped, clockTime, duration } from '../model/format.ts'
+import { useState } from 'preact/hooks'
+import type { StartOf } from '../model/call-starts.ts'
+import { conversationLines, type Line } from '../model/conversation.ts'
+import { clipped, clockTime, duration, tokensText } from '../model/format.ts'
 import { paramsText } from '../model/params-text.ts'
 import type { Call, Message } from '../model/wire.ts'
-import { LongText } from './elements.tsx'
+import { LongText, useFollowedEnd } from './elements.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { Markdown, MarkdownText } from './markdown.tsx'
 
 interface ConversationProps {
   messages: Message[]
   calls: Call[]
+  startOf: StartOf
   live: ReadonlyMap<string, { text: string; gap: boolean }>
 }
 
-const nearTheEnd = 40
 const maxLines = 200
 /** Longer unfinished messages are plain text, because they are read again with every chunk. In UTF-16 units. */
 const maxLiveMarkdown = 20_000
 
-export function Conversation({ messages, calls, live }: ConversationProps) {
+export function Conversation({ messages, calls, startOf, live }: ConversationProps) {
   const lines = conversationLines(messages, calls, live)
   const [limit, setLimit] = useState(maxLines)
-  const list = useRef<HTMLDivElement>(null)
-  const atEnd = useRef(true)
-  // Scrolls along only if the end is visible.
-  useEffect(() => {
-    const node = list.current
-    if (node !== null && atEnd.current) node.scrollTop = node.scrollHeight
-  })
+  const box = useFollowedEnd()
   return (
-    <div
-      class="conversation"
-      ref={list}
-      role="log"
-      aria-label="Conversation"
-      aria-live="off"
-      tabIndex={0}
-      onScroll={({ currentTarget: node }) => {
-        atEnd.current = node.scrollTop + node.clientHeight > node.scrollHeight - nearTheEnd
-      }}
-    >
+    <div class="conversation" role="log" aria-label="Conversation" aria-live="off" tabIndex={0} {...box}>
       {lines.length > limit ? (
         <button type="button" onClick={() => setLimit(limit + maxLines)}>
           Show earlier ({lines.length - limit})
         </button>
       ) : null}
       {lines.slice(-limit).map((line) => (
-        <LineOf key={line.id} line={line} />
+        <LineOf key={line.id} line={line} startOf={startOf} />
       ))}
     </div>
   )
 }
 
-function LineOf({ line }: { line: Line }) {
+function LineOf({ line, startOf }: { line: Line; startOf: StartOf }) {
   if (line.kind === 'calls') {
     return (
       <div class="said calls">
         {line.calls.map((call) => (
-          <CallView key={call.id} call={call} />
+          <CallView key={call.id} call={call} startedAt={startOf(call)} />
         ))}
       </div>
     )
   }
   if (line.kind === 'live') {
-    const isOutput = line.id === liveOutputId
     return (
       <div class="said assistant live" aria-busy="true">
         <div class="who-says">assistant, now{line.gap ? ' (its beginning is left out)' : ''}</div>
-        {isOutput || line.text.length > maxLiveMarkdown ? (
-          <div class="text">{line.text}</div>
-        ) : (
-          <MarkdownText text={line.text} />
-        )}
+        {line.text.length > maxLiveMarkdown ? <div class="text">{line.text}</div> : <MarkdownText text={line.text} />}
       </div>
     )
   }
-  const { role, content, timestamp, announcement, reasoning } = line.message
+  const { role, content, timestamp, announcement, reasoning, step } = line.message
   if (announcement) {
     return (
       <div class="said announcement">
@@ -88,7 +68,8 @@ function LineOf({ line }: { line: Line }) {
   return (
     <div class={`said ${role}`}>
       <div class="who-says">
-        {role} <time dateTime={new Date(timestamp).toISOString()}>{clockTime(timestamp)}</time>
+        {role} <time dateTime={new Date(timestamp).toISOString()}>{clockTime(timestamp)}</time>{' '}
+        {step === undefined ? null : <span class="step">{stepText(step)}</span>}
       </div>
       {reasoning === undefined ? null : (
         <details class="reasoning">
@@ -101,6 +82,12 @@ function LineOf({ line }: { line: Line }) {
   )
 }
 
+/** `m, 1s 200ms, 36 tokens in, 24 out` */
+function stepText({ modelId, tookMs, usage }: NonNullable<Message['step']>): string {
+  const took = tookMs === undefined ? '' : duration(tookMs)
+  return [modelId, took, tokensText(usage)].filter((part) => part !== '').join(', ')
+}
+
 /** The output of tools is data, not Markdown. */
 function MessageText({ role, content }: Pick<Message, 'role' | 'content'>) {
   const text = { text: content, label: `${role} message`, limit: 2_000 }
@@ -109,8 +96,12 @@ function MessageText({ role, content }: Pick<Message, 'role' | 'content'>) {
 
 const callGlyphs: Record<Call['status'], string> = { pending: '○', in_progress: '▶', completed: '✓', failed: '✕' }
 
-function CallView({ call }: { call: Call }) {
+/** Waits that are shorter are between the recording of a call and its start. */
+const minWaitMs = 1_000
+
+function CallView({ call, startedAt }: { call: Call; startedAt: number }) {
   const over = call.status === 'completed' || call.status === 'failed'
+  const waited = startedAt - call.createdAt
   return (
     <details class={`call is-${call.status}`}>
       <summary>
@@ -119,7 +110,8 @@ function CallView({ call }: { call: Call }) {
         </span>{' '}
         <code>{call.name}</code> {clipped(paramsText(call.params), 80)} <span class="note">{call.status}</span>{' '}
         <span class="note">
-          {over ? duration(call.updatedAt - call.createdAt) : ''} {clockTime(call.createdAt)}
+          {over ? duration(call.updatedAt - startedAt) : ''} {clockTime(startedAt)}
+          {waited < minWaitMs ? null : `, waited ${duration(waited)}`}
         </span>
       </summary>
       <h3>Parameters</h3>

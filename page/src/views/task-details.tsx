@@ -1,10 +1,11 @@
 // The fields of a task as a list of terms.
 
 import type { ComponentChildren } from 'preact'
-import { clockTime, duration } from '../model/format.ts'
+import { usageOf } from '../../../src/entities/message.ts'
+import { clockTime, counted, duration, tokensText } from '../model/format.ts'
 import type { TaskSnapshot } from '../model/history.ts'
 import { linkTo } from '../model/route.ts'
-import type { ShownTask, TaskRow } from '../model/wire.ts'
+import type { Message, ShownTask, TaskRow } from '../model/wire.ts'
 import { LongText, Section, Time, useNow } from './elements.tsx'
 
 interface DetailsProps {
@@ -12,9 +13,10 @@ interface DetailsProps {
   row: TaskRow | undefined
   snapshot: TaskSnapshot | undefined
   inPast: boolean
+  messages: readonly Message[]
 }
 
-export function Details({ task, row, snapshot, inPast }: DetailsProps) {
+export function Details({ task, row, snapshot, inPast, messages }: DetailsProps) {
   const now = useNow(5_000)
   const attempt = inPast ? snapshot?.attempt : task.attempt
   const run = inPast ? snapshot?.run : task.run
@@ -27,6 +29,7 @@ export function Details({ task, row, snapshot, inPast }: DetailsProps) {
     ['Generation', inPast || task.generation === 1 ? null : task.generation],
     ['Attempt', attempt],
     ['Run', run],
+    ['Tokens', modelSteps(messages)],
     ['Tags', task.tags.length === 0 ? null : task.tags.join(', ')],
     ['Key', task.key],
     ['Created', <Time key="created" at={task.createdAt} />],
@@ -54,4 +57,12 @@ export function Details({ task, row, snapshot, inPast }: DetailsProps) {
       </p>
     </Section>
   )
+}
+
+/** `3 steps of m: 36 tokens in, 24 out`; null without a step of a model. */
+function modelSteps(messages: readonly Message[]): string | null {
+  const usage = usageOf(messages)
+  if (usage === undefined) return null
+  const models = [...new Set(messages.flatMap(({ step }) => step?.modelId ?? []))].filter((id) => id !== '')
+  return `${counted(usage.steps, 'step')} of ${models.join(', ') || 'its model'}: ${tokensText(usage) || 'unknown'}`
 }

@@ -3,11 +3,13 @@
 import type { StoredCause, StoredError } from '../../../src/core/errors.ts'
 import { startOf } from '../../../src/core/storable-text.ts'
 import { causesOf, failedBehind } from '../model/error-causes.ts'
+import type { OutputLine } from '../model/output.ts'
 import { linkTo } from '../model/route.ts'
 import type { TaskRow } from '../model/wire.ts'
 import { storeShown } from '../state/task-list.ts'
 import { LongText, StateBadge } from './elements.tsx'
 import { JsonTree } from './json-tree.tsx'
+import { LastOutput } from './task-output.tsx'
 
 const maxTasks = 5
 /** Classes that say no more than the word error. */
@@ -17,9 +19,11 @@ interface TaskErrorProps {
   title: string
   error: StoredError
   taskId: string
+  /** The last lines that the failed attempt printed. */
+  output: readonly OutputLine[]
 }
 
-export function TaskError({ title, error, taskId }: TaskErrorProps) {
+export function TaskError({ title, error, taskId, output }: TaskErrorProps) {
   const { tasks, more } = failedBehind(storeShown(), taskId, error, maxTasks)
   return (
     <section class="status-panel state-failed error-banner" aria-label={title}>
@@ -33,6 +37,7 @@ export function TaskError({ title, error, taskId }: TaskErrorProps) {
         {ordinaryNames.has(error.name ?? '') ? null : <strong>{error.name}: </strong>}
         <LongText text={error.message} label="the error" />
       </p>
+      <LastOutput lines={output} />
       {tasks.length === 0 ? null : (
         <ul class="plain error-tasks" aria-label="Tasks that failed">
           {tasks.map((row) => (

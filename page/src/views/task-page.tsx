@@ -1,11 +1,14 @@
 // The page of one task. What a person came for is first: the error or the question, the children, the result; then how it came about.
 
 import { useEffect, useState } from 'preact/hooks'
+import type { StoredError } from '../../../src/core/errors.ts'
 import { startOf } from '../../../src/core/storable-text.ts'
 import type { TaskSession } from '../live/task-session.ts'
+import { callStarts } from '../model/call-starts.ts'
 import { counted } from '../model/format.ts'
 import { pathTaken, snapshotAfter, type TaskSnapshot, upTo } from '../model/history.ts'
 import { type Action, isSettled, stateWord, wordOf } from '../model/lifecycle.ts'
+import { lastOutput, type OutputLine, outputLines } from '../model/output.ts'
 import type { Call, Message, RunRecord, ShownTask, TaskEvent, TaskRow, TaskStatus } from '../model/wire.ts'
 import { session } from '../state/navigation.ts'
 import { followRows, link, past, storeShown } from '../state/task-list.ts'
@@ -23,6 +26,7 @@ import { Conversation } from './task-conversation.tsx'
 import { Details } from './task-details.tsx'
 import { TaskError } from './task-error.tsx'
 import { ActionBar, TaskHead } from './task-head.tsx'
+import { OutputLog } from './task-output.tsx'
 import { StatusPanel } from './task-status.tsx'
 import { TimelineSection } from './task-timeline.tsx'
 import { hasTeam, TeamView } from './team-view.tsx'
@@ -76,7 +80,8 @@ function OpenedTask({ open, shown }: { open: TaskSession; shown: ShownTask }) {
   const runs = open.runs.value.filter(({ startedAt }) => isKnown({ at: startedAt }))
   const messages = open.messages.value.filter(({ timestamp }) => isKnown({ at: timestamp }))
   const end = until ?? (isSettled(status) ? (task.completedAt ?? task.updatedAt) : null)
-  const known: KnownTask = { open, shown, status, inPast, row, snapshot, events, calls, runs, messages, end }
+  const output = outputLines(events, runs, inPast ? [] : open.liveOutput.value)
+  const known: KnownTask = { open, shown, status, inPast, row, snapshot, events, calls, runs, messages, output, end }
   return (
     <main class={`task-page${inPast ? ' in-past' : ''}`} id="main" tabIndex={-1}>
       <TaskHead task={task} status={status} word={word} name={inPast ? (snapshot?.name ?? task.name) : task.name} />
@@ -115,21 +120,25 @@ interface KnownTask {
   calls: Call[]
   runs: RunRecord[]
   messages: Message[]
+  output: OutputLine[]
   /** The end of the timeline; null while it grows. */
   end: number | null
 }
 
 /** The error of a failed task; of one that will be retried, the error of its last attempt. */
-function ErrorBanner({ shown: { task }, status, inPast, snapshot, runs }: KnownTask) {
+function ErrorBanner({ shown: { task }, status, inPast, snapshot, runs, output }: KnownTask) {
   const last = runs.at(-1)
   const error = inPast ? snapshot?.error : task.error
-  if (status === 'failed' && error) return <TaskError title="Failed" error={error} taskId={task.id} />
+  const printed = (by: StoredError) => lastOutput(output, last?.attempt ?? 1, by.details)
+  if (status === 'failed' && error)
+    return <TaskError title="Failed" error={error} taskId={task.id} output={printed(error)} />
   if (isSettled(status) || last?.outcome !== 'failed' || last.error === null) return null
-  return <TaskError title={`Attempt ${last.attempt} failed`} error={last.error} taskId={task.id} />
+  const title = `Attempt ${last.attempt} failed`
+  return <TaskError title={title} error={last.error} taskId={task.id} output={printed(last.error)} />
 }
 
 /** What the task is about comes first: its children and its result. Parts without content are left out. */
-function MainColumn({ open, shown, status, inPast, events, calls, runs, messages, end }: KnownTask) {
+function MainColumn({ open, shown, status, inPast, events, calls, runs, messages, output, end }: KnownTask) {
   const { task, dependencies, dependents } = shown
   const store = storeShown()
   const own = store.rows.get(task.id)
@@ -144,10 +153,15 @@ function MainColumn({ open, shown, status, inPast, events, calls, runs, messages
           <TextOrJson value={task.result} label="result" />
         </Section>
       )}
-      <TimelineSection runs={runs} calls={calls} events={events} until={end} />
+      {output.length === 0 ? null : (
+        <Section title="Output" note={counted(output.length, 'line')}>
+          <OutputLog lines={output} />
+        </Section>
+      )}
+      <TimelineSection runs={runs} calls={calls} messages={messages} events={events} until={end} />
       {messages.length + calls.length + live.size === 0 ? null : (
         <Section title="Conversation" note={counted(messages.length, 'message')}>
-          <Conversation messages={messages} calls={calls} live={live} />
+          <Conversation messages={messages} calls={calls} startOf={callStarts(events)} live={live} />
         </Section>
       )}
       {dependencies.length + dependents.length === 0 || own === undefined ? null : (
@@ -165,11 +179,17 @@ function MainColumn({ open, shown, status, inPast, events, calls, runs, messages
   )
 }
 
-function SideColumn({ open, shown: { task }, inPast, snapshot }: KnownTask) {
+function SideColumn({ open, shown: { task }, inPast, snapshot, messages }: KnownTask) {
   const team = open.team.value
   return (
     <>
-      <Details task={task} row={storeShown().rows.get(task.id)} snapshot={snapshot} inPast={inPast} />
+      <Details
+        task={task}
+        row={storeShown().rows.get(task.id)}
+        snapshot={snapshot}
+        inPast={inPast}
+        messages={messages}
+      />
       {isEmpty(task.input) ? null : (
         <Section title="Input">
           <TextOrJson value={task.input} label="input" />

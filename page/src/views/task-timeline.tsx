@@ -1,4 +1,4 @@
-// The runs, calls and waits of a task on lanes. Zoomed with Ctrl and the wheel, by dragging, or with the keyboard; every bar is focusable
+// The runs, model steps, calls and waits of a task on lanes. Zoomed with Ctrl and the wheel, by dragging, or with the keyboard; every bar is focusable
 // and has a label.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
@@ -16,7 +16,7 @@ import {
   timelineOf,
   zoomed,
 } from '../model/timeline.ts'
-import type { Call, RunRecord, TaskEvent } from '../model/wire.ts'
+import type { Call, Message, RunRecord, TaskEvent } from '../model/wire.ts'
 import { Section, useNow, useWidth } from './elements.tsx'
 
 const laneHeight = 22
@@ -35,17 +35,21 @@ const besideLabel = 9
 interface TaskTimelineProps {
   runs: RunRecord[]
   calls: Call[]
+  messages: Message[]
   events: TaskEvent[]
   /** The shown time of the past; null for now. */
   until: number | null
 }
 
 /** Nothing for a task that has not run, waited or asked. */
-export function TimelineSection({ runs, calls, events, until }: TaskTimelineProps) {
+export function TimelineSection({ runs, calls, messages, events, until }: TaskTimelineProps) {
   const isActive = runs.some(({ endedAt }) => endedAt === null) || calls.some(({ status }) => status === 'in_progress')
   const second = useNow(isActive ? 500 : 60_000)
   const now = until ?? second
-  const timeline = useMemo(() => timelineOf({ runs, calls, events, now }), [runs, calls, events, now])
+  const timeline = useMemo(
+    () => timelineOf({ runs, calls, messages, events, now }),
+    [runs, calls, messages, events, now],
+  )
   return timeline.bars.length + timeline.marks.length === 0 ? null : (
     <Section title="Timeline" note={`${counted(runs.length, 'run')}, ${counted(calls.length, 'call')}`}>
       <Measured timeline={timeline} now={now} />
@@ -106,7 +110,7 @@ function Drawing({ timeline, now, width }: { timeline: Timeline; now: number; wi
         <button type="button" disabled={chosen === null} onClick={() => setChosen(null)}>
           Whole timeline
         </button>
-        {left === 0 ? null : <span class="note">{counted(left, 'short call')} not drawn: zoom in</span>}
+        {left === 0 ? null : <span class="note">{counted(left, 'short bar')} not drawn: zoom in</span>}
         <output class="bar-description">
           {description === ''
             ? `${clockTime(range.from)} to ${clockTime(range.to)}, ${duration(range.to - range.from)}`

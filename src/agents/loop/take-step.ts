@@ -103,13 +103,15 @@ function shortenedPrompt(input: ModelStepInput, shortResults = 0): Prompt {
 async function tryStep(request: StepRequest, offer: Offer, prompt: Prompt): Promise<{ error: unknown } | undefined> {
   // Of the message with the answer, and of its streamed pieces. A failed try had another.
   const messageId = request.agentRun.nextId('msg')
+  const { clock } = request.agentRun
+  const startedAt = clock.now()
   let answer: ModelAnswer
   try {
     answer = await streamStep(request, prompt.input, messageId)
   } catch (error) {
     return { error }
   }
-  await store(request, offer, messageId, answer, prompt)
+  await store(request, offer, messageId, answer, { ...prompt, tookMs: clock.now() - startedAt })
   const cut = answer.finish === null ? undefined : promptCut(prompt.input, answer.finish.usage)
   if (cut !== undefined) await request.agentRun.promptCut(cut)
   return undefined
@@ -189,7 +191,7 @@ async function store(
   offer: Offer,
   id: string,
   answer: ModelAnswer,
-  { shortResults }: Prompt,
+  { shortResults, tookMs }: Prompt & { tookMs: number },
 ): Promise<void> {
   const { run, agentRun, tools, conversation, inputs } = request
   const ids = answer.toolCalls.map((call) => storableText(call.id))
@@ -213,6 +215,7 @@ async function store(
       usage: answer.finish?.usage ?? { inputTokens: null, outputTokens: null, totalTokens: null },
       calls,
       ...omitUndefined({ parts: answer.parts, shortResults: shortResults || undefined }),
+      tookMs,
       inputs: inputs.map((message) => message.id),
       attempt: run.attempt,
       pending: calls.map((call) => pendingOf(call, tools, agentRun)),

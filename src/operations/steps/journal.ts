@@ -3,6 +3,7 @@
 
 import { ErrandError, type StoredError } from '../../core/errors.ts'
 import type { CallRecord } from '../../entities/call.ts'
+import { namedStream, type Output } from '../../entities/output.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import {
   type CallOutcome,
@@ -240,13 +241,14 @@ export function recordPromptCut(ref: RunRef, cut: PromptCut, ctx: StepContext): 
 }
 
 /** Saves a batch of output. */
-export function writeOutput(ref: RunRef, text: string, ctx: StepContext): Step<void> {
-  return step('write output', decideOutput, { ref, text, ctx })
+export function writeOutput(ref: RunRef, output: Output, ctx: StepContext): Step<void> {
+  return step('write output', decideOutput, { ref, output, ctx })
 }
 
-function* decideOutput(tx: Tx, { ref, text, ctx }: { ref: RunRef; text: string; ctx: StepContext }): Op<void> {
+function* decideOutput(tx: Tx, { ref, output, ctx }: { ref: RunRef; output: Output; ctx: StepContext }): Op<void> {
   const task = yield* passOpenFence(tx, ref)
-  yield* tx.event.append(eventOf(ctx, 'output.written', task, { text, run: ref.run }))
+  const { text, stream } = output
+  yield* tx.event.append(eventOf(ctx, 'output.written', task, { text, ...namedStream(stream), run: ref.run }))
 }
 
 export function reportProgress(ref: RunRef, fraction: number, note: string | null, ctx: StepContext): Step<void> {

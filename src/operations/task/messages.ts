@@ -1,7 +1,7 @@
 // task:messages: the conversation of a task, oldest first, page by page.
 import { z } from 'zod'
 import { omitUndefined } from '../../core/omit-undefined.ts'
-import { reasoningIn } from '../../entities/message.ts'
+import { type MessageRecord, reasoningIn } from '../../entities/message.ts'
 import { defineOperation } from '../define-operation.ts'
 import { requireOwn } from '../own-tasks.ts'
 import { loadTask } from '../steps/step-context.ts'
@@ -35,6 +35,21 @@ export const taskMessages = defineOperation({
     z.object({
       messages: z.array(
         ledgerMessageSchema().extend({
+          step: z
+            .object({
+              /** The model that answered; empty if it is not known. */
+              modelId: z.string(),
+              /** Tokens; null where the provider does not report them. */
+              usage: z.object({
+                inputTokens: z.number().nullable(),
+                outputTokens: z.number().nullable(),
+                totalTokens: z.number().nullable(),
+              }),
+              /** Milliseconds from the request to the end of the answer. */
+              tookMs: z.number().optional(),
+            })
+            .optional()
+            .describe('The step of a model that ended with this message, for people.'),
           reasoning: z.string().optional().describe('What the model thought before this message, for people.'),
         }),
       ),
@@ -49,8 +64,14 @@ export const taskMessages = defineOperation({
       // Models read messages as they were written for them.
       const messages = rows.map((row) => ({
         ...toLedgerMessage(row),
-        ...omitUndefined({ reasoning: caller.surface === 'model' ? undefined : reasoningIn(row.step) }),
+        ...(caller.surface === 'model' ? {} : omitUndefined({ step: stepIn(row), reasoning: reasoningIn(row.step) })),
       }))
       return { messages, next: rows.at(-1)?.n ?? after }
     }),
 })
+
+function stepIn({ step }: MessageRecord) {
+  if (step === null) return undefined
+  const { modelId, usage, tookMs } = step
+  return { modelId, usage, ...omitUndefined({ tookMs }) }
+}

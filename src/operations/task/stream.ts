@@ -42,6 +42,8 @@ export const taskStream = defineOperation({
         messageId: z.string().optional(),
         /** Start of the text within the message, in characters. */
         offset: z.int().optional(),
+        /** Of output that was written to the standard error; absent for other output. */
+        stream: z.literal('stderr').optional(),
       }),
       z.object({
         type: z.literal('message'),

@@ -1,14 +1,17 @@
 // Serves the abilities of an engine over HTTP, as one function from requests to responses. Requests are validated in a fixed order
 // before the body is read: host and origin, credentials, rate limit, route.
+import { once } from '../../core/once.ts'
 import { parse } from '../../core/parse.ts'
 import { toResponse } from '../web/answer.ts'
 import { Credentials } from '../web/credentials.ts'
-import { isServedBy, type Peer } from '../web/node-listener.ts'
+import { isServedBy, type Peer, type ServeFunction } from '../web/node-listener.ts'
 import { FetchedRequest } from '../web/served-request.ts'
 import { EngineSource, type TenantEngines } from '../web/tenants.ts'
 import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from './http-options.ts'
 import { HttpService } from './http-service.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi.ts'
+import { readPage } from './page/page-files.ts'
+import { withPage } from './page/with-page.ts'
 
 /** Answers requests and never rejects. */
 export interface TenantHttpHandler {
@@ -37,6 +40,8 @@ export interface HttpHandler extends TenantHttpHandler {
  * const http = createHttp(engine, { token: process.env.ERRAND_TOKEN, basePath: '/errand' })
  * app.mount('/errand', http.fetch) // Hono; for node:http and Fastify: toNodeListener(http.fetch, console.error)
  *
+ * With `page: true` the page is served beside the routes, for those who have credentials.
+ *
  * @example
  * const http = createHttp({ engineFor: (tenant) => engines.get(tenant) }, { authenticate })
  *
@@ -47,15 +52,35 @@ export function createHttp(engines: TenantEngines<HttpEngine>, options: HttpOpti
 export function createHttp(engines: HttpEngine | TenantEngines<HttpEngine>, options: HttpOptions): TenantHttpHandler {
   const source = new EngineSource(engines, 'createHttp')
   const checked = parse(httpOptionsSchema, options, 'createHttp')
-  const service = new HttpService(source, checked, credentialsOf(source, checked))
-  const fetch = async (request: Request, peer?: Peer): Promise<Response> =>
-    toResponse(await service.answer(new FetchedRequest(request), peer))
-  isServedBy(fetch, (request, peer) => service.answer(request, peer))
+  const credentials = credentialsOf(source, checked)
+  const service = new HttpService(source, checked, credentials)
+  const routes: ServeFunction = (request, peer) => service.answer(request, peer)
+  const answer = checked.page ? besidePage(service, routes, checked, credentials) : routes
+  const fetch = async (request: Request, peer: Peer = {}): Promise<Response> =>
+    toResponse(await answer(new FetchedRequest(request), peer))
+  isServedBy(fetch, answer)
   const handler = Object.assign(fetch, { fetch, close: async () => service.close() })
   if ('engineFor' in engines) return handler
   return Object.assign(handler, {
     openapi: () => openApiDocument(engines.bus.abilities(), { basePath: checked.basePath, takesWebhooks: true }),
   })
+}
+
+/** A handler that is closed answers everything with 503, the page too. */
+function besidePage(
+  service: HttpService,
+  routes: ServeFunction,
+  checked: CheckedHttpOptions,
+  credentials: Credentials,
+): ServeFunction {
+  const files = once(() =>
+    readPage(checked.basePath).catch((error: unknown) => {
+      checked.onError(error)
+      return undefined
+    }),
+  )
+  const site = withPage(routes, { checked, credentials, guard: checked, files })
+  return (request, peer) => (service.isClosed ? routes : site)(request, peer)
 }
 
 /** Creates the check of credentials, which other handlers beside the routes share. @throws ErrandError INVALID_INPUT */

@@ -26,6 +26,11 @@ export interface HttpOptions extends RequestGuardOptions {
   token?: string | false
   /** The path prefix of the routes, like `/errand`. Default: none. */
   basePath?: string
+  /**
+   * Serves the page to watch and control the engine at the base path, beside the routes. A browser without valid credentials gets a field for
+   * the token there. Default false.
+   */
+  page?: boolean
   /** Maximum size of a request body, in bytes. Default 1 MiB. */
   bodyLimitBytes?: number
   /** Maximum number of tasks created by one request, with ten dependencies for each; beyond it 409 LIMIT_EXCEEDED. Default 1,000. */
@@ -58,6 +63,7 @@ export const httpOptionsSchema = z
       .regex(/^(?:\/[A-Za-z0-9._~-]+)*$/, 'expected a path like /errand, without a trailing slash')
       .max(500)
       .default(''),
+    page: z.boolean().default(false),
     bodyLimitBytes: z.int().min(1).default(maxBodyBytes),
     maxTasksPerRequest: z.int().min(1).default(maxTasksPerRequest),
     maxStreams: z.int().min(1).default(256),

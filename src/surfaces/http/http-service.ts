@@ -14,6 +14,7 @@ import { methodNotAllowed, problemAnswer, problemOf, Refusal, refusedHeader } fr
 import type { ServedRequest } from '../web/served-request.ts'
 import type { EngineSource } from '../web/tenants.ts'
 import { Admission, type Admitted } from './authenticate.ts'
+import { pathBelow } from './base-path.ts'
 import { withCors } from './cors.ts'
 import { docsPage, docsPolicy } from './docs-page.ts'
 import type { CheckedHttpOptions, HttpEngine } from './http-options.ts'
@@ -91,6 +92,10 @@ export class HttpService {
     return withCors(request, answer, this.#options.allowedOrigins)
   }
 
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
   close(): void {
     this.#closed = true
     this.#streams.endAll()
@@ -98,7 +103,7 @@ export class HttpService {
 
   async #answer(request: ServedRequest, peer: Peer | undefined, onAnswered: { release: () => void }): Promise<Answer> {
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The server is closing.')
-    const path = this.#pathOf(request.url)
+    const path = pathBelow(request.url, this.#options.basePath)
     const token = webhookToken(request, path)
     if (token !== undefined) {
       return receive(await this.#admission.admitService(request, peer, onAnswered), token, request)
@@ -127,13 +132,6 @@ export class HttpService {
       body: docsPage(this.#documentFor(client)),
     }))
     return router
-  }
-
-  #pathOf({ pathname }: URL): string {
-    const { basePath } = this.#options
-    // The server in front may have removed the prefix already.
-    const isBelow = basePath !== '' && (pathname === basePath || pathname.startsWith(`${basePath}/`))
-    return isBelow ? pathname.slice(basePath.length) || '/' : pathname
   }
 
   async #serve(route: Route, asked: Asked): Promise<Answer> {

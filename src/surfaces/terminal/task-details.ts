@@ -5,7 +5,7 @@ import { formatDuration } from '../../core/duration.ts'
 import type { StoredCause, StoredError } from '../../core/errors.ts'
 import type { Engine } from '../../engine/engine-api.ts'
 import type { Call } from '../../entities/call.ts'
-import { type Message, reasoningIn } from '../../entities/message.ts'
+import { type Message, reasoningIn, usageOf } from '../../entities/message.ts'
 import type { RunRecord } from '../../entities/run.ts'
 import type { Task } from '../../entities/task.ts'
 import { shellCommand } from './shell-quote.ts'
@@ -150,23 +150,6 @@ function section(title: string, count: number, lines: readonly string[]): string
 /** Undefined for a pipe, in which nothing is cut. */
 function narrower(columns: number | undefined): number | undefined {
   return columns === undefined ? undefined : columns - 2
-}
-
-/** The tokens of all model steps, null if no step reported them; undefined without a step. */
-export function usageOf(messages: readonly Message[]) {
-  const steps = messages.flatMap(({ step }) => step ?? [])
-  if (steps.length === 0) return undefined
-  const sum = (field: 'inputTokens' | 'outputTokens' | 'totalTokens'): number | null =>
-    steps.reduce<number | null>(
-      (total, { usage }) => (usage[field] === null ? total : (total ?? 0) + usage[field]),
-      null,
-    )
-  return {
-    steps: steps.length,
-    inputTokens: sum('inputTokens'),
-    outputTokens: sum('outputTokens'),
-    totalTokens: sum('totalTokens'),
-  }
 }
 
 /**

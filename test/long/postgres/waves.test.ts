@@ -303,7 +303,7 @@ const makers: Record<string, (place: Place) => Step | Promise<Step>> = {
     ),
   'append message': ({ run, at }) =>
     appendMessage({ taskId: run, run: 1 }, messageRow({ id: `message-${at}`, taskId: run }), [], ctx),
-  output: ({ run, at }) => writeOutput({ taskId: run, run: 1 }, `text ${at}`, ctx),
+  output: ({ run, at }) => writeOutput({ taskId: run, run: 1 }, { text: `text ${at}`, stream: 'stdout' }, ctx),
   observe: ({ task, at, flag }) => ({
     name: 'observe',
     *decide(tx) {

@@ -2,7 +2,7 @@
 // spread out, so that there is a task in any state. It can be killed and started again on the same ledger.
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { createEngine, defineExecutor } from '../../../src/index.ts'
+import { createEngine, defineAbility, defineExecutor, shell } from '../../../src/index.ts'
 import type { Principal } from '../../../src/surfaces/http/index.ts'
 import { serve } from '../../../src/surfaces/http/page/serve.ts'
 import { createScriptedModel } from '../../../src/testing/index.ts'
@@ -94,6 +94,19 @@ const collects = defineExecutor({
   },
 })
 
+/** Prints without a command, once it is signaled: a stored line, and one that is only live. */
+const prints = defineExecutor({
+  async run(_task, run) {
+    await run.waitForSignal('print')
+    await run.call('print', {}, () => {
+      run.emit('a stored line\n', { store: true })
+      run.emit('a live line\n')
+    })
+    await run.waitForSignal('end')
+    return 'printed'
+  },
+})
+
 /** Fails in the first attempt and succeeds in the next. */
 const failsOnce = defineExecutor({
   run(task) {
@@ -102,10 +115,51 @@ const failsOnce = defineExecutor({
   },
 })
 
+const pay = defineAbility({
+  id: 'bank:pay',
+  description: 'Pays an amount.',
+  input: z.object({ amount: z.number() }),
+  output: z.object({ paid: z.number() }),
+  confirm: 'May this be paid?',
+  handle: ({ amount }) => ({ paid: amount }),
+})
+
+const paying = [
+  {
+    reasoning: 'It is due today.',
+    text: 'I pay it.',
+    tools: [{ name: 'bank_pay', input: { amount: 12 } }],
+    usage: { inputTokens: 1_200, outputTokens: 24 },
+  },
+  { text: 'It is paid.', usage: { inputTokens: 1_300, outputTokens: 6 } },
+]
+
 const engine = await createEngine({
   ledger,
-  executors: { count, asks, confirms, named, inquires, greet, rests, fails, failsOnce, bakes, collects, writes },
-  model: createScriptedModel(() => ({ reasoning: 'It looks fine.', text: 'I looked at it, and it is done.' })),
+  executors: {
+    count,
+    asks,
+    confirms,
+    named,
+    inquires,
+    greet,
+    rests,
+    fails,
+    failsOnce,
+    bakes,
+    collects,
+    writes,
+    prints,
+    shell,
+  },
+  abilities: [pay],
+  model: createScriptedModel(
+    ({ goal, turn }) =>
+      paying[goal === 'Pay the bill' ? turn : 2] ?? {
+        reasoning: 'It looks fine.',
+        text: 'I looked at it, and it is done.',
+      },
+  ),
   maxConcurrent: 8,
 })
 const principals = new Map<string | null, Principal>([

@@ -1,6 +1,8 @@
 // `errand show`: everything about one task.
+
+import { usageOf } from '../../../entities/message.ts'
 import { columnsOf, printValue } from '../../terminal/io.ts'
-import { formatTaskDetails, readTaskDetails, usageOf } from '../../terminal/task-details.ts'
+import { formatTaskDetails, readTaskDetails } from '../../terminal/task-details.ts'
 import { withTask } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 

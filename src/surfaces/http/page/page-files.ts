@@ -1,4 +1,4 @@
-// The files of the page, read once at startup. Requests are looked up in this map, so no path can lead outside.
+// The files of the page, read once. Requests are looked up in this map, so no path can lead outside.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
@@ -26,13 +26,23 @@ const types: Record<string, string> = {
   '.txt': 'text/plain; charset=utf-8',
 }
 
-/** The files of the page; undefined if it has not been built. */
-export async function readPage(folders: readonly string[] = builtPage()): Promise<PageFiles | undefined> {
+/**
+ * The files of the page; undefined if it has not been built.
+ * @param basePath where the page is mounted: with one, the page names its files from there, because it is also reached without a slash at its end.
+ */
+export async function readPage(
+  basePath = '',
+  folders: readonly string[] = builtPage(),
+): Promise<PageFiles | undefined> {
   const folder = folders.find((folder) => existsSync(join(folder, 'index.html')))
   if (folder === undefined) return undefined
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-  const files = paths.map(async (path): Promise<[string, PageFile]> => [pathOf(folder, path), await read(path)])
+  const files = paths.map(async (path): Promise<[string, PageFile]> => {
+    const name = pathOf(folder, path)
+    const bytes = new Uint8Array(await readFile(path))
+    return [name, fileOf(path, name === '/' && basePath !== '' ? withBase(bytes, basePath) : bytes)]
+  })
   return new Map(await Promise.all(files))
 }
 
@@ -46,8 +56,12 @@ function pathOf(folder: string, path: string): string {
   return name === 'index.html' ? '/' : `/${name}`
 }
 
-async function read(path: string): Promise<PageFile> {
-  const bytes = new Uint8Array(await readFile(path))
+function withBase(bytes: Uint8Array, basePath: string): Uint8Array<ArrayBuffer> {
+  const text = new TextDecoder().decode(bytes)
+  return new TextEncoder().encode(text.replaceAll('="./', `="${basePath}/`))
+}
+
+function fileOf(path: string, bytes: Uint8Array<ArrayBuffer>): PageFile {
   return {
     bytes,
     type: types[extname(path)] ?? 'application/octet-stream',

@@ -1,9 +1,7 @@
 // Serves the routes of an engine and its page on a server of their own over node:http.
 import { z } from 'zod'
 import { parse } from '../../../core/parse.ts'
-import type { Credentials } from '../../web/credentials.ts'
-import { listen, nodeListener, type Peer, type ServeFunction } from '../../web/node-server.ts'
-import { unauthenticated } from '../../web/problem.ts'
+import { listen, nodeListener, type ServeFunction } from '../../web/node-server.ts'
 import {
   hostsAt,
   type ListenAddressOptions,
@@ -11,16 +9,14 @@ import {
   makeToken,
   requireGuard,
 } from '../../web/request-guard.ts'
-import { FetchedRequest, type ServedRequest } from '../../web/served-request.ts'
 import { EngineSource, type TenantEngines } from '../../web/tenants.ts'
 import { credentialsOf } from '../create-http.ts'
-import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from '../http-options.ts'
+import { type HttpEngine, type HttpOptions, httpOptionsSchema } from '../http-options.ts'
 import { HttpService } from '../http-service.ts'
 import { readPage } from './page-files.ts'
-import { createPageSession } from './page-session.ts'
-import { createSite, type SiteOptions } from './site.ts'
+import { withPage } from './with-page.ts'
 
-export interface ServeOptions extends Omit<HttpOptions, 'basePath'>, ListenAddressOptions {
+export interface ServeOptions extends Omit<HttpOptions, 'basePath' | 'page'>, ListenAddressOptions {
   /** Serves the page at `/`. Default true. */
   page?: boolean
   /**
@@ -32,7 +28,7 @@ export interface ServeOptions extends Omit<HttpOptions, 'basePath'>, ListenAddre
   maxConnectionsPerAddress?: number
 }
 
-const { basePath: _basePath, ...httpShape } = httpOptionsSchema.shape
+const { basePath: _basePath, page: _page, ...httpShape } = httpOptionsSchema.shape
 
 /** The options of the routes are validated by `createHttp`. */
 const routeOptionsShape = Object.fromEntries(Object.keys(httpShape).map((name) => [name, z.unknown().optional()]))
@@ -89,7 +85,7 @@ export async function serve(
       service = served
       const routes: ServeFunction = (request, peer) => served.answer(request, peer)
       const guard = { allowedHosts, allowedOrigins }
-      const answers = page ? siteOf(checked, credentials, address.port, { guard, page: files, routes }) : routes
+      const answers = page ? withPage(routes, { checked, credentials, guard, files: () => files }) : routes
       return nodeListener(answers, onError, { stallMs, clock })
     },
   })
@@ -102,43 +98,4 @@ export async function serve(
 
 function withToken(given: HttpOptions): HttpOptions {
   return given.token === undefined && given.authenticate === undefined ? { ...given, token: makeToken() } : given
-}
-
-function siteOf(
-  checked: CheckedHttpOptions,
-  credentials: Credentials,
-  port: number,
-  parts: Pick<SiteOptions, 'guard' | 'page' | 'routes'>,
-): ServeFunction {
-  const { token, onError } = checked
-  return createSite({
-    ...parts,
-    hasCredentials: (request, peer) => hasValidCredentials(request, peer, credentials),
-    // Without a configured token, sessions end with the process.
-    session: createPageSession(typeof token === 'string' ? token : makeToken(), port),
-    readable: ['/docs', '/openapi.json'],
-    withSessionCredentials: (request) => (typeof token === 'string' ? withBearer(request, token) : undefined),
-    onError,
-  })
-}
-
-/**
- * Whether the request itself carries valid credentials.
- * @throws Refusal 429 after too many invalid ones; the error of `authenticate`.
- */
-async function hasValidCredentials(
-  request: ServedRequest,
-  { address }: Peer,
-  credentials: Credentials,
-): Promise<boolean> {
-  const judged = await credentials.judge(request, address)
-  if (judged.principal === null && judged.waitSeconds > 0) throw unauthenticated(judged.waitSeconds)
-  return judged.principal !== null
-}
-
-function withBearer(given: ServedRequest, token: string): ServedRequest {
-  const request = given.toRequest()
-  const headers = new Headers(request.headers)
-  headers.set('authorization', `Bearer ${token}`)
-  return new FetchedRequest(new Request(request, { headers }))
 }

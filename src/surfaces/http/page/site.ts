@@ -6,17 +6,20 @@ import type { Peer, ServeFunction } from '../../web/node-server.ts'
 import { methodNotAllowed, problemAnswer, Refusal, unauthenticated } from '../../web/problem.ts'
 import { type RequestGuardOptions, refuseRequest } from '../../web/request-guard.ts'
 import type { ServedRequest } from '../../web/served-request.ts'
+import { pathBelow } from '../base-path.ts'
 import type { PageFile, PageFiles } from './page-files.ts'
 import { guardingHeaders, pagePolicy, policy } from './page-headers.ts'
 import type { PageSession } from './page-session.ts'
 
 export interface SiteOptions {
+  /** The path under which the page and the routes are mounted; empty for none. */
+  basePath: string
   guard: RequestGuardOptions
   /** Whether the request itself carries credentials. A refusal that it throws is sent as it is, any other error as 500. */
   hasCredentials: (request: ServedRequest, peer: Peer) => Promise<boolean>
   session: PageSession
   /** Undefined if the page has not been built. */
-  page: PageFiles | undefined
+  page: () => PageFiles | undefined | Promise<PageFiles | undefined>
   /** Answers all other requests and verifies their credentials. */
   routes: ServeFunction
   /** Routes about the server without data of tasks; a session is sufficient to read them. */
@@ -26,16 +29,24 @@ export interface SiteOptions {
   onError: (error: unknown) => void
 }
 
-export function createSite(options: SiteOptions): ServeFunction {
-  const { page, routes, readable, onError } = options
-  const isOfPage = (path: string) => path === '/' || path.startsWith('/assets/') || page?.has(path) === true
+/** The options of a site with what is made of them once, or for each request. */
+interface Parts extends Omit<SiteOptions, 'page'> {
+  page: PageFiles | undefined
+  signIn: () => Answer
+}
+
+export function createSite({ page: files, ...options }: SiteOptions): ServeFunction {
+  const { basePath, routes, readable, onError } = options
+  const signIn = signInPage(basePath)
   return async (request, peer) => {
-    const path = request.url.pathname
+    const path = pathBelow(request.url, basePath)
     try {
-      if (path === '/session') return await answerSession(request, peer, options)
-      if (isOfPage(path)) return await answerPage(request, peer, path, options)
+      const parts: Parts = { ...options, page: await files(), signIn }
+      if (path === '/session') return await answerSession(request, peer, parts)
+      const isOfPage = path === '/' || path.startsWith('/assets/') || parts.page?.has(path) === true
+      if (isOfPage) return await answerPage(request, peer, path, parts)
       if (isReading(request) && readable.includes(path)) {
-        const allowed = await reading(request, peer, options)
+        const allowed = await reading(request, peer, parts)
         return 'status' in allowed ? allowed : await routes(allowed, peer)
       }
     } catch (error) {
@@ -49,21 +60,24 @@ export function createSite(options: SiteOptions): ServeFunction {
 async function answerSession(
   request: ServedRequest,
   peer: Peer,
-  { guard, hasCredentials, session }: SiteOptions,
+  { guard, hasCredentials, session }: Parts,
 ): Promise<Answer> {
   parseGuardOptions(request, guard)
   const isOut = request.method === 'DELETE'
   if (!(await hasCredentials(request, peer)) && !(isOut && session.holds(request))) throw unauthenticated()
   if (request.method !== 'POST' && !isOut) throw methodNotAllowed(['POST', 'DELETE'])
-  const headers = { 'set-cookie': isOut ? session.clearing() : session.setting(), 'cache-control': 'no-store' }
+  const headers = {
+    'set-cookie': isOut ? session.clearing(request) : session.setting(request),
+    'cache-control': 'no-store',
+  }
   return { status: 204, headers: { ...guardingHeaders, ...headers }, body: null }
 }
 
-async function answerPage(request: ServedRequest, peer: Peer, path: string, options: SiteOptions): Promise<Answer> {
-  const { guard, hasCredentials, session, page } = options
+async function answerPage(request: ServedRequest, peer: Peer, path: string, parts: Parts): Promise<Answer> {
+  const { guard, hasCredentials, session, page, signIn } = parts
   parseGuardOptions(request, guard)
   if (!session.holds(request) && !(await hasCredentials(request, peer))) {
-    if (isNavigation(request)) return signInPage()
+    if (isNavigation(request)) return signIn()
     throw unauthenticated()
   }
   if (!isReading(request)) throw methodNotAllowed(['GET', 'HEAD'])
@@ -74,11 +88,11 @@ async function answerPage(request: ServedRequest, peer: Peer, path: string, opti
 }
 
 /** The request to pass on to the routes, or the answer. */
-async function reading(request: ServedRequest, peer: Peer, options: SiteOptions): Promise<ServedRequest | Answer> {
-  const { guard, hasCredentials, session, withSessionCredentials } = options
+async function reading(request: ServedRequest, peer: Peer, parts: Parts): Promise<ServedRequest | Answer> {
+  const { guard, hasCredentials, session, withSessionCredentials, signIn } = parts
   if (refuseRequest(request, guard) !== undefined) return request
   if (session.holds(request)) return withSessionCredentials(request) ?? request
-  return isNavigation(request) && !(await hasCredentials(request, peer)) ? signInPage() : request
+  return isNavigation(request) && !(await hasCredentials(request, peer)) ? signIn() : request
 }
 
 function parseGuardOptions(request: ServedRequest, guard: RequestGuardOptions): void {
@@ -121,14 +135,14 @@ function notBuilt(): Answer {
 const tokenKey = 'errand.token'
 
 // After signing in, the script reloads the page once; a second failure is not retried.
-const script = `
+const scriptFor = (basePath: string) => `
 const form = document.querySelector('form')
 const field = document.querySelector('input')
 const output = document.querySelector('output')
 const signIn = async (token) => {
   output.textContent = ''
   const headers = { authorization: 'Bearer ' + token }
-  const response = await fetch('/session', { method: 'POST', headers }).catch(() => undefined)
+  const response = await fetch('${basePath}/session', { method: 'POST', headers }).catch(() => undefined)
   if (response?.ok) {
     sessionStorage.setItem('${tokenKey}', token)
     location.reload()
@@ -163,7 +177,7 @@ button { margin-block-start: .75rem; padding: .5rem 1rem; font: inherit }
 output { display: block; min-height: 1.5rem; margin-block-start: .75rem }
 `
 
-const html = `<!doctype html>
+const htmlWith = (script: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -188,16 +202,18 @@ const html = `<!doctype html>
 </html>
 `
 
-const headers = {
-  ...guardingHeaders,
-  'content-type': 'text/html; charset=utf-8',
-  'cache-control': 'no-store',
-  'www-authenticate': 'Bearer realm="errand"',
-  'content-security-policy': policy({ scripts: hashOf(script), styles: hashOf(style) }),
-}
-
-function signInPage(): Answer {
-  return { status: 401, headers, body: html }
+/** Answers with the sign-in page. */
+function signInPage(basePath: string): () => Answer {
+  const script = scriptFor(basePath)
+  const headers = {
+    ...guardingHeaders,
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'www-authenticate': 'Bearer realm="errand"',
+    'content-security-policy': policy({ scripts: hashOf(script), styles: hashOf(style) }),
+  }
+  const body = htmlWith(script)
+  return () => ({ status: 401, headers: { ...headers }, body })
 }
 
 function hashOf(text: string): string {

@@ -24,17 +24,19 @@ async function builtPage(): Promise<PageFiles> {
   writeFileSync(join(folder, 'index.html'), '<!doctype html><title>the page</title>')
   writeFileSync(join(folder, 'licenses.txt'), 'free')
   writeFileSync(join(folder, 'assets', 'main-1a2b.js'), 'run()')
-  return (await readPage([join(folder, 'nowhere'), folder])) as PageFiles
+  return (await readPage('', [join(folder, 'nowhere'), folder])) as PageFiles
 }
 
 async function open(options: Partial<SiteOptions> = {}) {
   const routed: ServedRequest[] = []
   const errors: unknown[] = []
+  const files = await builtPage()
   const site = createSite({
+    basePath: '',
     guard: { allowedOrigins: ['https://app.example.org'] },
     hasCredentials: async (request) => bearsToken(request),
-    session: createPageSession(token, 4711),
-    page: await builtPage(),
+    session: createPageSession(token, ''),
+    page: () => files,
     routes: (request) => {
       routed.push(request)
       return { status: bearsToken(request) ? 200 : 401, headers: {}, body: 'routes' }
@@ -98,8 +100,8 @@ it('the files of the page are only those of the build, whatever path is requeste
 })
 
 it('a page that has not been built is answered with the build command, and the routes are served', async () => {
-  expect(await readPage(['/nowhere'])).toBeUndefined()
-  const { ask } = await open({ page: undefined })
+  expect(await readPage('', ['/nowhere'])).toBeUndefined()
+  const { ask } = await open({ page: () => undefined })
   const page = await ask('/', bearer)
   expect([page.status, await page.text()]).toEqual([503, expect.stringContaining('npm run build') as string])
   expect((await ask('/tasks', bearer)).status).toBe(200)
@@ -119,11 +121,12 @@ it('signing in to the page accepts the token and sets a cookie for this port tha
 })
 
 it('signing in to the page survives a restart with the same token, but not with another', async () => {
-  const before = createPageSession(token, 4711).setting().split(';')[0] as string
-  const request = new Request('http://127.0.0.1:4711/', { headers: { cookie: `a=b; ${before}; c=d` } })
-  expect(createPageSession(token, 4711).holds(request)).toBe(true)
-  expect(createPageSession(`${token}x`, 4711).holds(request)).toBe(false)
-  expect(createPageSession(token, 4712).holds(request)).toBe(false)
+  const at = (port: number, cookie = '') =>
+    new FetchedRequest(new Request(`http://127.0.0.1:${port}/`, { headers: { cookie } }))
+  const before = `a=b; ${createPageSession(token, '').setting(at(4711)).split(';')[0]}; c=d`
+  expect(createPageSession(token, '').holds(at(4711, before))).toBe(true)
+  expect(createPageSession(`${token}x`, '').holds(at(4711, before))).toBe(false)
+  expect(createPageSession(token, '').holds(at(4712, before))).toBe(false)
 })
 
 it('signing in to the page unlocks the page and the description of the server, but no data', async () => {
