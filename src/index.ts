@@ -101,6 +101,7 @@ export {
   type RunEngine,
 } from './entities/executor.ts'
 export type { SharedLimits } from './entities/limits.ts'
+export type { LogFields, Logger } from './entities/logger.ts'
 export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from './entities/message.ts'
 export type { Executors, InputOf, ResultOf } from './entities/new-task.ts'
 export type {

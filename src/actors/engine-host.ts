@@ -15,7 +15,9 @@ import type { CreateRequest } from '../operations/steps/create.ts'
 import type { StepContext } from '../operations/steps/step-context.ts'
 import type { Feed } from './feed.ts'
 import type { LiveActors } from './live-actors.ts'
+import type { Log } from './log.ts'
 import type { Report } from './report.ts'
+import type { RunLog } from './run-log.ts'
 import type { StatusModel } from './status.ts'
 import type { LiveContent } from './task-stream.ts'
 
@@ -33,6 +35,9 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
   readonly agentDefaults: AgentDefaults
   readonly treeLimits: TreeLimits
   readonly report: Report
+  /** Undefined without a logger. */
+  readonly log: Log | undefined
+  readonly runLog: RunLog
   readonly redaction: Redaction
   stepContext(): StepContext
   nextId(prefix: string): string

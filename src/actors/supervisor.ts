@@ -79,6 +79,7 @@ export class Supervisor {
       checked: () => this.wake(),
       leaseOver: (isOver) => {
         this.#runs.pause(isOver)
+        host.log?.write('warn', { isOver }, isOver ? 'lease over: its runs end' : 'lease renewed')
         if (!isOver) this.wake()
       },
       purged: () => void host.status.count(),

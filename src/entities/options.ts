@@ -10,8 +10,10 @@ import { abilityListSchema } from './ability-pattern.ts'
 import { creationBoundsSchema } from './creation-bounds.ts'
 import { eventTypes } from './event.ts'
 import { executorOptionsSchema, isExecutor } from './executor.ts'
+import { loggerSchema } from './logger.ts'
 import { type ContradictionPolicy, contradictionPolicies } from './memory.ts'
 import { audiences } from './question.ts'
+import { publicUrlSchema } from './signal.ts'
 import type { Source } from './source.ts'
 import { statusFilterSchema } from './status-filter.ts'
 import { type TaskStatus, taskStatuses } from './task.ts'
@@ -318,16 +320,6 @@ export const memoryOptionsSchema = once(() =>
 )
 export type ParsedMemoryOptions = z.output<ReturnType<typeof memoryOptionsSchema>>
 
-/** Without a slash at its end. */
-const publicUrlSchema = z
-  .string()
-  .max(1_000)
-  .refine(
-    (text) => /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/i.test(text) && URL.canParse(text),
-    'expected an http or https address such as https://tasks.example.org/errand, without credentials, query and fragment',
-  )
-  .transform((text) => text.replace(/\/+$/, ''))
-
 /** The options of `createEngine`. */
 export const engineOptionsSchema = once(() =>
   z.strictObject({
@@ -379,6 +371,7 @@ export const engineOptionsSchema = once(() =>
     onError: functionSchema<(error: unknown, context: Record<string, unknown>) => void>(
       'expected a function (error, context)',
     ).optional(),
+    logger: loggerSchema().optional(),
     redact: functionSchema<RedactFunction>('expected a function (value, path) => value').optional(),
     clock: objectWith<object>(['now', 'setTimeout', 'clearTimeout'], 'expected a Clock').optional(),
     ids: objectWith<object>(['next', 'random'], 'expected Ids').optional(),

@@ -37,7 +37,7 @@ export function modelIsNamed({ kind }: Dialect) {
 
 type ReadyReads = Pick<
   Reads['task'],
-  'ready' | 'readyKinds' | 'suspects' | 'anyReady' | 'lanes' | 'openInLane' | 'countQueued'
+  'ready' | 'readyKinds' | 'suspects' | 'anyReady' | 'lanes' | 'openInLane' | 'countQueued' | 'queues'
 >
 
 export function createReadyTasks(compiler: StatementCompiler, selectById: Statement): ReadyReads {
@@ -52,7 +52,7 @@ export function createReadyTasks(compiler: StatementCompiler, selectById: Statem
         select 1 from task where ready = 1 and crashes > 0 order by executor asc, priority desc, seq asc limit 1
       ) as suspects, exists (select 1 from run where status = 'queued') as queued_runs`,
   )
-  const { countReady, countBehindRuns, countClaimable } = queueCounts(compiler)
+  const { countReady, countBehindRuns, countClaimable, selectQueues } = queueCounts(compiler)
   const queues = new ReadyQueues(statements, selectById)
   return {
     ready: (executor, lane, limit, crashes = Number.MAX_SAFE_INTEGER, only = {}) =>
@@ -88,6 +88,7 @@ export function createReadyTasks(compiler: StatementCompiler, selectById: Statem
       ])
       return { ready: ready + behindRuns, claimable }
     },
+    queues: () => rows<{ executor: string; ready: number; oldestAt: number }>(selectQueues),
   }
 }
 
@@ -260,5 +261,17 @@ function queueCounts(compiler: StatementCompiler) {
   const countReady = countOf('ready')
   const countBehindRuns = countQueuedBehindRuns(compiler)
   const countClaimable = countOf('claimable')
-  return { countReady, countBehindRuns, countClaimable }
+  const selectQueues = prepare((db) =>
+    db
+      .selectFrom('task')
+      .select(({ fn, ref }) => [
+        'executor',
+        fn.countAll<number>().as('ready'),
+        fn.min<number>(ref('updated_at')).as('oldestAt'),
+      ])
+      .where(sql<boolean>`ready = 1`)
+      .groupBy('executor')
+      .orderBy('executor'),
+  )
+  return { countReady, countBehindRuns, countClaimable, selectQueues }
 }
