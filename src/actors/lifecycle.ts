@@ -8,6 +8,7 @@ import { placeOfProcess } from '../core/process-place.ts'
 import { waitAtMost } from '../core/signals.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
+import type { OwnMetrics } from '../entities/metrics.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Trees } from '../entities/task-trees.ts'
@@ -256,6 +257,17 @@ export class Lifecycle {
   /** Those of dead engines. An engine that works takes them over itself, so its views cost no read for it. */
   async lostRuns(): Promise<LostRuns> {
     return this.#working || this.#closing ? noLostRuns : await readLostRuns(this.ledger)
+  }
+
+  ownMetrics(): OwnMetrics {
+    const { instanceId, supervisor, metrics } = this
+    return {
+      instanceId,
+      ...supervisor.slots,
+      runs: metrics.runs,
+      takeovers: metrics.takeovers,
+      commits: metrics.commits,
+    }
   }
 
   nextId(prefix: string): string {

@@ -110,6 +110,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     stepContext: async () => (await opened.promise).life.stepContext(),
     clock,
     redaction,
+    ownMetrics: async () => (await opened.promise).life.ownMetrics(),
     executors: () => [...executors.keys()].filter((name) => agents.canRun(name) !== 'none').sort(),
     inputOf: (name) => {
       const executor = executors.get(name)

@@ -22,6 +22,7 @@ export type CommitTimes = z.output<typeof commitTimesSchema>
 
 /** What the engine counts and holds itself. */
 const ownMetrics = {
+  instanceId: z.string(),
   slots: z.object({ used: count, maxConcurrent: count }),
   /** Slots by executor. `limit`: null where only `maxConcurrent` limits it. */
   executors: z.array(z.object({ executor: z.string(), used: count, limit: count.nullable() })),
@@ -33,7 +34,6 @@ const ownMetrics = {
 export type OwnMetrics = z.output<z.ZodObject<typeof ownMetrics>>
 
 export const metricsSchema = z.object({
-  instanceId: z.string(),
   ...ownMetrics,
   /** Tasks of the ledger that wait for a slot, by executor. `oldestMs`: for how long the one that was changed first has not changed. */
   queue: z.array(z.object({ executor: z.string(), ready: count, oldestMs: ms })),

@@ -88,7 +88,14 @@ export function createReadyTasks(compiler: StatementCompiler, selectById: Statem
       ])
       return { ready: ready + behindRuns, claimable }
     },
-    queues: () => rows<{ executor: string; ready: number; oldestAt: number }>(selectQueues),
+    *queues() {
+      const counted = yield* rows<{ executor: string; ready: number; oldestAt: number }>(selectQueues)
+      return counted.map(({ executor, ready, oldestAt }) => ({
+        executor,
+        ready: Number(ready),
+        oldestAt: Number(oldestAt),
+      }))
+    },
   }
 }
 
