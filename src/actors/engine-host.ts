@@ -8,6 +8,7 @@ import type { AnyExecutor, RunnableTasks } from '../entities/executor.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { ParsedEngineOptions } from '../entities/options.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
+import type { ModelIdentity } from '../entities/telemetry.ts'
 import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
 import type { AgentDefaults, TeamMembership } from '../operations/agent-run.ts'
 import type { TreeLimits } from '../operations/drafts/draft.ts'
@@ -54,6 +55,8 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
    * is not offered.
    */
   modelFor(task: Pick<TaskRecord, 'executor' | 'policy'>): string | undefined
+  /** The model of this name, or the default, as its provider names it. */
+  describeModel(name: string | undefined): ModelIdentity
   /** Which tasks of an executor can run here now. */
   canRun(executor: string): RunnableTasks
   /** Parses children that a run spawns. */

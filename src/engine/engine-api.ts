@@ -38,6 +38,7 @@ import type {
   OnInterrupt,
   RetryOptions,
 } from '../entities/task-fields.ts'
+import type { Telemetry } from '../entities/telemetry.ts'
 import type {
   EventHandler,
   Limits,
@@ -160,6 +161,11 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
    * codes and durations, and no content of tasks. What it throws is printed once and changes nothing. Default: none.
    */
   logger?: Logger
+  /**
+   * Traces runs, calls and steps of models: `otel()` of `errand/otel`. Tasks that are created meanwhile keep the `traceparent` of what created
+   * them. Default: none.
+   */
+  telemetry?: Telemetry
   /**
    * Called with every value from users, programs, models and commands (inputs, results, errors, messages, notes, facts, output, …),
    * before it is stored, published or logged, and before anything acts on it; the returned value replaces it permanently. `path` is its

@@ -193,6 +193,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       executors,
       bus: runBus,
       modelFor: agents.modelFor,
+      describeModel: agents.describeModel,
       offeredModels: agents.offeredModels,
       canRun: agents.canRun,
       options: parsed,
@@ -238,6 +239,7 @@ function onlyExecutors(options: ParsedEngineOptions): Agents {
     offeredModels: () => [],
     offersModel: () => false,
     modelFor: () => undefined,
+    describeModel: () => ({}),
   }
 }
 

@@ -28,6 +28,7 @@ import {
   updateFields,
   wordSchema,
 } from './task-fields.ts'
+import { telemetrySchema } from './telemetry.ts'
 import type { AnswerSchema } from './wait-options.ts'
 
 const { autoComplete, onInterrupt, onChildFailure, onDependencyFailure, tags } = taskFields
@@ -372,6 +373,7 @@ export const engineOptionsSchema = once(() =>
       'expected a function (error, context)',
     ).optional(),
     logger: loggerSchema().optional(),
+    telemetry: telemetrySchema().optional(),
     redact: functionSchema<RedactFunction>('expected a function (value, path) => value').optional(),
     clock: objectWith<object>(['now', 'setTimeout', 'clearTimeout'], 'expected a Clock').optional(),
     ids: objectWith<object>(['next', 'random'], 'expected Ids').optional(),
