@@ -54,7 +54,7 @@ export class RunLog {
       this.#metrics.tookOver()
       const fields = { taskId, run: numberOf(data.run), lostInstance: data.lost as string }
       this.#log?.write('warn', fields, 'run taken over from a lost engine')
-    }
+    } else if (this.#log !== undefined && isOwn) writeWithin(event, this.#log)
   }
 
   #ended(event: TaskEvent, isOwn: boolean): void {
@@ -81,6 +81,18 @@ export class RunLog {
       },
       message,
     )
+  }
+}
+
+/** What happens within a run. */
+function writeWithin(event: TaskEvent, log: Log): void {
+  const { type, taskId, data } = event
+  const errorCode = codeOf(event)
+  if (type === 'call.completed' || type === 'call.failed') {
+    const fields = { taskId, callId: data.callId as string, call: data.tool as string, errorCode }
+    log.write('debug', fields, type === 'call.completed' ? 'call completed' : 'call failed')
+  } else if (type === 'model.failed') {
+    log.write('warn', { taskId, errorCode, againInMs: numberOf(data.againInMs) }, 'model step failed')
   }
 }
 

@@ -80,7 +80,8 @@ export class Supervisor {
       checked: () => this.wake(),
       leaseOver: (isOver) => {
         this.#runs.pause(isOver)
-        host.log?.write('warn', { isOver }, isOver ? 'lease over: its runs end' : 'lease renewed')
+        if (isOver) host.log?.write('warn', {}, 'lease over: its runs end')
+        else host.log?.write('info', {}, 'lease renewed')
         if (!isOver) this.wake()
       },
       purged: () => void host.status.count(),

@@ -73,7 +73,11 @@ export function otel(options: OtelOptions = {}): Telemetry {
   const tracer = (): Tracer => (tracerProvider ?? trace.getTracerProvider()).getTracer('errand')
   return {
     current: () => quietly(() => traceparentOf(trace.getSpanContext(context.active())), undefined),
-    run: (facts) => new TracedRun(tracer(), content, facts),
+    run: (facts) => {
+      const run = new TracedRun(tracer(), content, facts)
+      // Without an SDK, spans have no ids, and nothing below them would be recorded.
+      return isSpanContextValid(run.span.spanContext()) ? run : untraced
+    },
   }
 }
 
@@ -85,6 +89,14 @@ function quietly<R>(work: () => R, otherwise: R): R {
     diag.error('errand: a span could not be recorded', error)
     return otherwise
   }
+}
+
+const untraced: RunTrace = {
+  within: (work) => work(),
+  end: () => {},
+  call: () => untraced,
+  model: () => untraced,
+  waits: () => {},
 }
 
 class Traced<End extends { error?: TracedError }> implements WorkTrace<End> {

@@ -1,9 +1,12 @@
 // The option `logger`: what it is called with, and what it can do no harm to.
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { createScriptedModel } from '../../../src/agents/models/scripted-model.ts'
+import { Failure } from '../../../src/core/errors.ts'
 import { createEngine } from '../../../src/engine/create-engine.ts'
 import type { ExecutorTask, Run } from '../../../src/entities/executor.ts'
 import type { LogFields, Logger } from '../../../src/entities/logger.ts'
 import { delegateLedger } from '../../../src/ledger/delegate-ledger.ts'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { runRow, taskRow } from '../../ledger/factories.ts'
 import { deferred, openEngine } from '../world.ts'
@@ -139,5 +142,58 @@ it('a logger that throws or rejects changes nothing, and its first failure is pr
 
 it('the logger must have the four methods', async () => {
   await expect(createEngine({ logger: { info() {} } as never })).rejects.toThrow(/logger.*`debug`, `info`, `warn`/)
-  await openEngine({ logger: console, work: false }).then((engine) => engine.close())
+  const info = vi.spyOn(console, 'info').mockImplementation(() => {})
+  onTestFinished(() => info.mockRestore())
+  const engine = await openEngine({ logger: console })
+  await engine.close()
+  expect(info.mock.calls.map(([, message]) => message)).toEqual(['engine works', 'engine closed'])
+})
+
+it('the logger gets failed steps of a model, and calls as lines for debugging', async () => {
+  const { lines, logger } = collect()
+  let steps = 0
+  const model = createScriptedModel(() => {
+    if (++steps === 1) throw new Failure(secret, { code: 'rate_limited' })
+    return { text: secret }
+  })
+  const executors = {
+    work: async (_task: ExecutorTask, run: Run) => {
+      await run.call('fetch', { key: secret }, () => secret)
+      await run.call('broken', () => Promise.reject(new Failure(secret, { code: 'NO' }))).catch(() => {})
+    },
+  }
+  const engine = await openEngine({ logger, model, executors, modelRetry: { backoffMs: 1 } })
+  const task = await engine.create({ name: 'x', executor: 'work' })
+  await engine.result(task)
+  await engine.result(await engine.create({ goal: 'say it' }))
+  expect(lines.filter(({ level }) => level === 'debug')).toMatchObject([
+    { message: 'call completed', taskId: task.id, call: 'fetch' },
+    { message: 'call failed', taskId: task.id, call: 'broken', errorCode: 'NO' },
+  ])
+  expect(lines.find(({ message }) => message === 'model step failed')).toMatchObject({
+    level: 'warn',
+    errorCode: 'rate_limited',
+    againInMs: expect.any(Number) as number,
+  })
+  expect(JSON.stringify(lines)).not.toContain(secret)
+})
+
+it('the logger gets the end of the lease of the engine, and that it is renewed', async () => {
+  const inner = await openLedger(':memory:')
+  onTestFinished(() => inner.close())
+  let events: Parameters<NonNullable<Ledger['keepLease']>>[2] | undefined
+  const ledger = delegateLedger(inner, {
+    keepLease: (_instance, _leaseMs, given) => {
+      events = given
+      return { isCertain: true, end: async () => {} }
+    },
+  })
+  const { lines, logger } = collect()
+  await openEngine({ ledger, logger })
+  events?.lapsed()
+  events?.renewed()
+  expect(lines.slice(-2).map(({ level, message }) => [level, message])).toEqual([
+    ['warn', 'lease over: its runs end'],
+    ['info', 'lease renewed'],
+  ])
 })
