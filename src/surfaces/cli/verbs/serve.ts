@@ -138,7 +138,7 @@ function linesOfJson(io: CommandIo): Logger {
     (level: string) =>
     (fields: LogFields, message: string): void =>
       note(io, JSON.stringify({ time: new Date(systemClock.now()).toISOString(), level, message, ...fields }))
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  return { debug: () => {}, info: at('info'), warn: at('warn'), error: at('error') }
 }
 
 function noteError(io: CommandIo, error: unknown): void {
