@@ -14,6 +14,7 @@ export const libraryEntries = {
   http: 'src/surfaces/http/index.ts',
   repl: 'src/surfaces/repl/index.ts',
   inspect: 'src/surfaces/inspector/index.ts',
+  otel: 'src/otel/otel.ts',
   'ui-messages': 'src/surfaces/chat/index.ts',
 } as const
 

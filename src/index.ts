@@ -104,6 +104,7 @@ export {
 export type { TaskFilterOptions } from './entities/filter-options.ts'
 export type { HandledEvent, HandledTask, HandlerTemplate } from './entities/handler.ts'
 export type { SharedLimits } from './entities/limits.ts'
+export type { LogFields, Logger } from './entities/logger.ts'
 export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from './entities/message.ts'
 export type { Executors, InputOf, ResultOf } from './entities/new-task.ts'
 export type {

@@ -88,8 +88,13 @@ export class Admission {
   }
 
   #limitOf(name: string): number {
+    return this.ownLimitOf(name) ?? this.#maxConcurrent
+  }
+
+  /** How many slots an executor may use; undefined where only the limit of all applies. */
+  ownLimitOf(name: string): number | undefined {
     const executor = this.#host.executors.get(name)
-    return this.#limits[name] ?? (isExecutor(executor) ? executor.concurrency : undefined) ?? this.#maxConcurrent
+    return this.#limits[name] ?? (isExecutor(executor) ? executor.concurrency : undefined)
   }
 
   get #mayStart(): boolean {

@@ -8,6 +8,7 @@ import type { AnyExecutor, RunnableTasks } from '../entities/executor.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { ParsedEngineOptions } from '../entities/options.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
+import type { ModelIdentity } from '../entities/telemetry.ts'
 import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
 import type { AgentDefaults, TeamMembership } from '../operations/agent-run.ts'
 import type { TreeLimits } from '../operations/drafts/draft.ts'
@@ -15,7 +16,9 @@ import type { CreateRequest } from '../operations/steps/create.ts'
 import type { StepContext } from '../operations/steps/step-context.ts'
 import type { Feed } from './feed.ts'
 import type { LiveActors } from './live-actors.ts'
+import type { Log } from './log.ts'
 import type { Report } from './report.ts'
+import type { RunLog } from './run-log.ts'
 import type { StatusModel } from './status.ts'
 import type { LiveContent } from './task-stream.ts'
 
@@ -33,6 +36,9 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
   readonly agentDefaults: AgentDefaults
   readonly treeLimits: TreeLimits
   readonly report: Report
+  /** Undefined without a logger. */
+  readonly log: Log | undefined
+  readonly runLog: RunLog
   readonly redaction: Redaction
   stepContext(): StepContext
   nextId(prefix: string): string
@@ -49,6 +55,8 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
    * is not offered.
    */
   modelFor(task: Pick<TaskRecord, 'executor' | 'policy'>): string | undefined
+  /** The model of this name, or the default, as its provider names it. */
+  describeModel(name: string | undefined): ModelIdentity
   /** Which tasks of an executor can run here now. */
   canRun(executor: string): RunnableTasks
   /** Parses children that a run spawns. */

@@ -7,6 +7,9 @@ import type { TaskEvent } from '../entities/event.ts'
 import type { Ledger, LedgerObserver, Op, Page, Reads } from '../ledger/ledger.ts'
 import type { Report } from './report.ts'
 
+/** Called with the duration of each commit of this process, in milliseconds. */
+type OnMeasured = (durationMs: number) => void
+
 export type FeedListener = (event: TaskEvent) => void
 
 const pageSize = 500
@@ -24,6 +27,7 @@ export class Feed implements LedgerObserver {
   readonly #report: Report
   /** Called when the ledger has failed. */
   readonly failed: (error: unknown) => void
+  readonly measured: OnMeasured
   #cursor = 0
   #catchingUp: Promise<void> | undefined
   #again = false
@@ -37,11 +41,18 @@ export class Feed implements LedgerObserver {
   #stalled = Promise.withResolvers<void>()
   readonly #onStop = new Set<() => void>()
 
-  constructor(ledger: Ledger, clock: Clock, report: Report, onFailed: (error: unknown) => void) {
+  constructor(
+    ledger: Ledger,
+    clock: Clock,
+    report: Report,
+    onFailed: (error: unknown) => void,
+    measured: OnMeasured = () => {},
+  ) {
     this.#ledger = ledger
     this.#clock = clock
     this.#report = report
     this.failed = onFailed
+    this.measured = measured
   }
 
   /** The position up to which events have been published here. */

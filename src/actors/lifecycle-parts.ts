@@ -31,6 +31,7 @@ export interface LifecycleParts
     | 'treeLimits'
     | 'offeredModels'
     | 'modelFor'
+    | 'describeModel'
     | 'canRun'
     | 'engine'
     | 'draft'

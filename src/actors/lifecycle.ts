@@ -8,6 +8,7 @@ import { placeOfProcess } from '../core/process-place.ts'
 import { waitAtMost } from '../core/signals.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
+import type { OwnMetrics } from '../entities/metrics.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Trees } from '../entities/task-trees.ts'
@@ -24,7 +25,10 @@ import { Feed } from './feed.ts'
 import { Inspection } from './inspection.ts'
 import type { LifecycleParts, MemoryWork } from './lifecycle-parts.ts'
 import { LiveActors } from './live-actors.ts'
+import { Log } from './log.ts'
+import { Metrics } from './metrics.ts'
 import { createReport, type Report } from './report.ts'
+import { RunLog } from './run-log.ts'
 import { StatusModel } from './status.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
@@ -43,6 +47,8 @@ export class Lifecycle {
   readonly report: Report
   readonly ledger: Ledger
   readonly clock: Clock
+  readonly metrics = new Metrics()
+  readonly #log: Log | undefined
   readonly #parts: LifecycleParts
   readonly #actors: LiveActors
   readonly #memory: MemoryWork | undefined
@@ -58,8 +64,15 @@ export class Lifecycle {
     this.ledger = ledger
     this.clock = clock
     this.instanceId = ids.next('instance')
-    this.report = createReport(options.onError, parts.redaction)
-    this.feed = new Feed(ledger, clock, this.report, (error) => this.#fail(error))
+    this.#log = options.logger === undefined ? undefined : new Log(options.logger, this.instanceId)
+    this.report = createReport(options.onError, parts.redaction, this.#log)
+    this.feed = new Feed(
+      ledger,
+      clock,
+      this.report,
+      (error) => this.#fail(error),
+      (durationMs) => this.metrics.committed(durationMs),
+    )
     this.#actors = new LiveActors(this.report)
     this.subscriptions = new Subscriptions(this.feed, this.report)
     this.status = new StatusModel(this.feed, clock, this.report)
@@ -89,6 +102,8 @@ export class Lifecycle {
       reclaim: (calls) => this.#reclaim(calls),
       fireSchedules: () => parts.fireSchedules(host),
       report: this.report,
+      log: this.#log,
+      runLog: new RunLog(this.instanceId, this.#log, this.metrics),
     }
     this.inspection = new Inspection(host)
     if (options.inspect !== undefined) this.inspection.attach(options.inspect, { tasks: 'own', maxTasks: 1 })
@@ -122,6 +137,7 @@ export class Lifecycle {
     await this.ledger.step(register)
     this.#memory?.start()
     await this.supervisor.work(trees)
+    this.#log?.write('info', {}, 'engine works')
   }
 
   #instanceRow(leaseUntil: number): InstanceRecord {
@@ -161,6 +177,7 @@ export class Lifecycle {
     this.inspection.stop()
     this.#actors.stop()
     if (this.#parts.ownsLedger) await this.ledger.close({ withinMs: this.#parts.options.shutdownTimeoutMs })
+    this.#log?.write('info', {}, 'engine closed')
   }
 
   /**
@@ -240,6 +257,17 @@ export class Lifecycle {
   /** Those of dead engines. An engine that works takes them over itself, so its views cost no read for it. */
   async lostRuns(): Promise<LostRuns> {
     return this.#working || this.#closing ? noLostRuns : await readLostRuns(this.ledger)
+  }
+
+  ownMetrics(): OwnMetrics {
+    const { instanceId, supervisor, metrics } = this
+    return {
+      instanceId,
+      ...supervisor.slots,
+      runs: metrics.runs,
+      takeovers: metrics.takeovers,
+      commits: metrics.commits,
+    }
   }
 
   nextId(prefix: string): string {

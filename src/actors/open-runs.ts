@@ -132,6 +132,7 @@ export class OpenRuns {
     const { taskId, type, data } = event
     if (type === 'run.parked' || type === 'run.continued') this.#changedSince.add(taskId)
     this.#host.actors.follow(event)
+    this.#host.runLog.follow(event)
     if (typeof data.callId === 'string' && (type === 'task.unblocked' || type === 'timer.fired')) {
       this.#slots.get(taskId)?.wake(data.callId)
     }
@@ -227,6 +228,7 @@ export class OpenRuns {
     const slot = new RunSlot(task, executor, started.at, former, this.#slotHost)
     this.#slots.set(task.id, slot)
     actors.startTask(task, started)
+    this.#host.runLog.begun(task, started.at)
     // The row may be ahead of the feed. A run that has already ended never reaches its executor, which begins after this turn.
     if (task.status !== 'working') this.#end(slot)
     for (const event of since) this.#pass(event)

@@ -10,6 +10,7 @@ import { messageOf, toStoredError } from '../core/stored-error.ts'
 import { inputToRead } from '../core/visible-json.ts'
 import { type CallRecord, identOf, isInDoubt, notesProcess } from '../entities/call.ts'
 import type { CallOptions, Parsed } from '../entities/call-options.ts'
+import { tracedWithin } from '../entities/telemetry.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'
 import { paramsToStore } from '../ledger/redacted-content.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
@@ -172,19 +173,28 @@ export class RunCalls {
    * Executes the function of a recorded call and records the outcome. The executor gets what was recorded, as in every later run.
    */
   async #execute(record: NewCall, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
+    const trace = this.#core.trace?.call({ callId: record.id, name: record.name, params: record.params })
     let value: unknown
     try {
-      value = await performCall(this.#performing(record), 'given' in way ? way.given : params, fn, way)
+      const given = 'given' in way ? way.given : params
+      value = await tracedWithin(trace, () => performCall(this.#performing(record), given, fn, way))
     } catch (error) {
       // Aborted by the end of the run: the effect may have happened, so the call is closed as interrupted, not as
       // failed.
-      if (this.#core.ended) throw this.#core.ended
-      const stored = toStoredError(error, 'CALL_FAILED')
-      const kept = await this.#fail(record, way, this.#core.host.redaction.storedError(stored, 'call', 'error'))
+      if (this.#core.ended) {
+        trace?.end({ error: { code: 'CALL_INTERRUPTED', message: 'The run ended before the call did' } })
+        throw this.#core.ended
+      }
+      const stored = this.#core.host.redaction.storedError(toStoredError(error, 'CALL_FAILED'), 'call', 'error')
+      trace?.end({ error: stored })
+      const kept = await this.#fail(record, way, stored)
       way.recorded?.()
       throw replayedError({ seq: 0, ...record, status: 'failed', error: kept })
     }
-    const { result, resultLost } = await this.#complete(record, way, this.#resultOf(record, value))
+    const outcome = this.#resultOf(record, value)
+    // Before the outcome is recorded: a call that the ledger knows as ended has its span, wherever the process dies.
+    trace?.end({ result: outcome.result })
+    const { result, resultLost } = await this.#complete(record, way, outcome)
     if (resultLost !== null) way.recorded?.()
     if (this.#core.ended) throw this.#core.ended
     if (resultLost !== null) throw replayedError({ seq: 0, ...record, status: 'completed', resultLost })

@@ -10,6 +10,7 @@ import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
 import { type AnyExecutor, isExecutor } from '../entities/executor.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { OnInterrupt } from '../entities/task-fields.ts'
+import type { RunTrace } from '../entities/telemetry.ts'
 import type { NewCall, NewMessage, Step } from '../ledger/ledger.ts'
 import { paramsToStore } from '../ledger/redacted-content.ts'
 import { RunJournal } from '../machines/run-journal.ts'
@@ -63,6 +64,8 @@ export class RunCore {
    */
   readonly onInterruptInDoubt: OnInterrupt
   readonly divergence: DivergenceGuard
+  /** Undefined without telemetry, and before the function of the executor begins. */
+  trace: RunTrace | undefined
   #journal: RunJournal | undefined
   /** The run has journal entries, new or loaded: its end must check for open ones. */
   journaled = false

@@ -28,6 +28,7 @@ import type { RunCore, RunHost } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
 import { Entrant, handleAll, Waiting } from './run-race.ts'
 import { spawnInRun } from './run-spawns.ts'
+import { traceModel } from './run-trace.ts'
 import type { RunWaits } from './run-waits.ts'
 
 /** The parts of a live run. */
@@ -306,6 +307,7 @@ function facilitiesOf({ core, calls, conversation, waits }: RunParts, toolRun: R
     chance: () => host.chance(),
     nextId: (prefix) => host.nextId(prefix),
     live: (token, messageId) => conversation.live(token, messageId),
+    traceModel: (messages) => traceModel(core, messages),
     pieceReceived: (at) => host.pieceReceived(task.id, at),
     report: (error, doing) => host.report(error, { ...core.ref, doing }),
     isClaimed: async () => {

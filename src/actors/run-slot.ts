@@ -12,6 +12,7 @@ import type { EventType } from '../entities/event.ts'
 import type { AnyExecutor } from '../entities/executor.ts'
 import { type TaskRecord, titleOf } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
+import { tracedWithin } from '../entities/telemetry.ts'
 import type { RunningTask } from '../entities/views.ts'
 import type { Step } from '../ledger/ledger.ts'
 import { closeRun } from '../operations/steps/close-run.ts'
@@ -25,6 +26,7 @@ import { RunConversation } from './run-conversation.ts'
 import { RunCore, type RunHost } from './run-core.ts'
 import type { RunParts } from './run-handle.ts'
 import { RunOutput } from './run-output.ts'
+import { beginTrace, endOf } from './run-trace.ts'
 import { RunWaits } from './run-waits.ts'
 
 export interface SlotHost extends RunHost {
@@ -160,6 +162,7 @@ export class RunSlot implements RunLife {
   /** The grace is over: what the executor returns from now on is ignored. */
   giveUp(): void {
     this.#abort()
+    this.#parts.core.trace?.end({ outcome: 'ended' })
     this.#outcome.resolve(undefined)
     this.#givenUp.resolve()
   }
@@ -169,6 +172,7 @@ export class RunSlot implements RunLife {
     const { core, calls } = this.#parts
     if (core.hasEnded) return
     this.#released = core.suspend()
+    core.trace?.end({ outcome: 'suspended' })
     calls.drain.end()
     this.#outcome.resolve(undefined)
   }
@@ -216,10 +220,17 @@ export class RunSlot implements RunLife {
     let outcome: ExecutorOutcome
     try {
       if (this.ref.run > 1 || this.task.forkedFrom !== null) await core.loadJournal()
-      if (core.hasEnded) return undefined
+      const { telemetry } = this.#host
+      if (telemetry !== undefined && !core.hasEnded) core.trace = await beginTrace(telemetry, this.task, this.#host)
+      if (core.hasEnded) {
+        core.trace?.end({ outcome: 'ended' })
+        return undefined
+      }
       const task = toTask(this.task, [], [])
-      const result = await invokeExecutor(this.#executor, task, this.#parts, (loss) =>
-        this.#host.report(loss, { ...this.ref, doing: 'store the result' }),
+      const result = await tracedWithin(core.trace, () =>
+        invokeExecutor(this.#executor, task, this.#parts, (loss) =>
+          this.#host.report(loss, { ...this.ref, doing: 'store the result' }),
+        ),
       )
       outcome = core.next
         ? { kind: 'continued', ...core.next }
@@ -228,6 +239,7 @@ export class RunSlot implements RunLife {
       const stored = redaction.storedError(toStoredError(error), 'task', 'error')
       outcome = { kind: 'threw', error: stored, retryAfterMs: retryAfterOf(error) }
     }
+    core.trace?.end(endOf(outcome, core.hasEnded))
     core.returned()
     if (core.isSuspended) debug(ignored(this.ref, outcome))
     if (!output.isEmpty) await output.flush()

@@ -12,6 +12,7 @@ import { askOptionsSchema, keyOptionsSchema, signalOptionsSchema, waitOptionsSch
 import type { QuestionParams } from '../entities/question.ts'
 import { type SignalParams, signalNameSchema } from '../entities/signal.ts'
 import type { Outcome, TaskRecord } from '../entities/task.ts'
+import type { WaitKind } from '../entities/telemetry.ts'
 import type { AnswerSchema, AskOptions, SignalOptions, WaitOptions } from '../entities/wait-options.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'
 import { failedWaitOf, resultsOf, type WaitParams, waitFailure } from '../machines/family.ts'
@@ -280,6 +281,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
       try {
         const begun = await entrant.begin(record, begin, () => matchingOutside(() => this.#core.step(begin)))
         if (record.dueAt !== null) this.#core.host.timerSet()
+        this.#core.trace?.waits(entry.kind as WaitKind, record.id)
         if ('failed' in begun) this.#resolve(record.id, (wait) => wait.reject(restoredError(begun.failed)))
         else if (!begun.open) this.#resolve(record.id, (wait) => wait.resolve(begun.outcomes))
       } catch (error) {

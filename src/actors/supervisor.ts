@@ -5,6 +5,7 @@
 import { nextTurn, Rounds } from '../core/turns.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { isExecutor } from '../entities/executor.ts'
+import type { OwnMetrics } from '../entities/metrics.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Trees } from '../entities/task-trees.ts'
@@ -79,6 +80,8 @@ export class Supervisor {
       checked: () => this.wake(),
       leaseOver: (isOver) => {
         this.#runs.pause(isOver)
+        if (isOver) host.log?.write('warn', {}, 'lease over: its runs end')
+        else host.log?.write('info', {}, 'lease renewed')
         if (!isOver) this.wake()
       },
       purged: () => void host.status.count(),
@@ -309,6 +312,16 @@ export class Supervisor {
 
   #changed(): void {
     this.#host.status.slotsChanged()
+  }
+
+  get slots(): Pick<OwnMetrics, 'slots' | 'executors'> {
+    const used = this.#runs.countByExecutor
+    const executors = Array.from(this.#host.executors.keys(), (executor) => ({
+      executor,
+      used: used.get(executor) ?? 0,
+      limit: this.#admission.ownLimitOf(executor) ?? null,
+    }))
+    return { slots: { used: this.#runs.count, maxConcurrent: this.limits.maxConcurrent }, executors }
   }
 
   #readSlots(): Pick<EngineStatus, 'slots' | 'working' | 'running'> {

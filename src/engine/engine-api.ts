@@ -17,6 +17,7 @@ import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { Executor, ExecutorMap } from '../entities/executor.ts'
 import type { TaskFilterOptions } from '../entities/filter-options.ts'
 import type { HandlerTemplate } from '../entities/handler.ts'
+import type { Logger } from '../entities/logger.ts'
 import type { Message } from '../entities/message.ts'
 import type { CreatedTasks, GivenTasks, RootFields } from '../entities/new-task.ts'
 import type {
@@ -40,6 +41,7 @@ import type {
   OnInterrupt,
   RetryOptions,
 } from '../entities/task-fields.ts'
+import type { Telemetry } from '../entities/telemetry.ts'
 import type {
   EventHandler,
   Limits,
@@ -163,6 +165,17 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
   inspect?: InspectionObserver
   /** Receives errors that have no caller: a subscriber that threw, a part of a result that JSON cannot carry. Default: `console.error`. */
   onError?: (error: unknown, context: Record<string, unknown>) => void
+  /**
+   * Receives lines about the work of this engine: how runs begin and end, retries, what is taken over, errors without a caller. pino and
+   * `console` fit as they are: it is called as `logger.info({ taskId, executor, … }, 'task completed')`. Lines have ids, names of executors,
+   * codes and durations, and no content of tasks. What it throws is printed once and changes nothing. Default: none.
+   */
+  logger?: Logger
+  /**
+   * Traces runs, calls and steps of models: `otel()` of `errand/otel`. Tasks that are created meanwhile keep the `traceparent` of what created
+   * them. Default: none.
+   */
+  telemetry?: Telemetry
   /**
    * Called with every value from users, programs, models and commands (inputs, results, errors, messages, notes, facts, output, …),
    * before it is stored, published or logged, and before anything acts on it; the returned value replaces it permanently. `path` is its

@@ -110,6 +110,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     stepContext: async () => (await opened.promise).life.stepContext(),
     clock,
     redaction,
+    ownMetrics: async () => (await opened.promise).life.ownMetrics(),
     executors: () => [...executors.keys()].filter((name) => agents.canRun(name) !== 'none').sort(),
     inputOf: (name) => {
       const executor = executors.get(name)
@@ -192,6 +193,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       executors,
       bus: runBus,
       modelFor: agents.modelFor,
+      describeModel: agents.describeModel,
       offeredModels: agents.offeredModels,
       canRun: agents.canRun,
       options: parsed,
@@ -237,6 +239,7 @@ function onlyExecutors(options: ParsedEngineOptions): Agents {
     offeredModels: () => [],
     offersModel: () => false,
     modelFor: () => undefined,
+    describeModel: () => ({}),
   }
 }
 

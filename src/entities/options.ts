@@ -12,8 +12,10 @@ import { eventTypes } from './event.ts'
 import { executorOptionsSchema, isExecutor } from './executor.ts'
 import { filterShape } from './filter-options.ts'
 import { handlerSchema } from './handler.ts'
+import { loggerSchema } from './logger.ts'
 import { type ContradictionPolicy, contradictionPolicies } from './memory.ts'
 import { audiences } from './question.ts'
+import { publicUrlSchema } from './signal.ts'
 import type { Source } from './source.ts'
 import { type TaskStatus, taskStatuses } from './task.ts'
 import {
@@ -27,6 +29,7 @@ import {
   updateFields,
   wordSchema,
 } from './task-fields.ts'
+import { telemetrySchema } from './telemetry.ts'
 import type { AnswerSchema } from './wait-options.ts'
 
 const { autoComplete, onInterrupt, onChildFailure, onDependencyFailure, tags } = taskFields
@@ -314,16 +317,6 @@ export const memoryOptionsSchema = once(() =>
 )
 export type ParsedMemoryOptions = z.output<ReturnType<typeof memoryOptionsSchema>>
 
-/** Without a slash at its end. */
-const publicUrlSchema = z
-  .string()
-  .max(1_000)
-  .refine(
-    (text) => /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/i.test(text) && URL.canParse(text),
-    'expected an http or https address such as https://tasks.example.org/errand, without credentials, query and fragment',
-  )
-  .transform((text) => text.replace(/\/+$/, ''))
-
 /** The options of `createEngine`. */
 export const engineOptionsSchema = once(() =>
   z.strictObject({
@@ -377,6 +370,8 @@ export const engineOptionsSchema = once(() =>
     onError: functionSchema<(error: unknown, context: Record<string, unknown>) => void>(
       'expected a function (error, context)',
     ).optional(),
+    logger: loggerSchema().optional(),
+    telemetry: telemetrySchema().optional(),
     redact: functionSchema<RedactFunction>('expected a function (value, path) => value').optional(),
     clock: objectWith<object>(['now', 'setTimeout', 'clearTimeout'], 'expected a Clock').optional(),
     ids: objectWith<object>(['next', 'random'], 'expected Ids').optional(),

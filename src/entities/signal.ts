@@ -1,4 +1,5 @@
 // Signals: what a task waits for by name, sent to it from outside. One that no wait takes at once is kept until a wait for its name begins.
+import { z } from 'zod'
 import { once } from '../core/once.ts'
 import { wordOf } from './task-fields.ts'
 
@@ -41,3 +42,13 @@ export function webhookOfSignal(name: string): string | undefined {
   const prefix = signalOfWebhook('')
   return name.startsWith(prefix) ? name.slice(prefix.length) : undefined
 }
+
+/** The option `publicUrl`, without a slash at its end. */
+export const publicUrlSchema = z
+  .string()
+  .max(1_000)
+  .refine(
+    (text) => /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/i.test(text) && URL.canParse(text),
+    'expected an http or https address such as https://tasks.example.org/errand, without credentials, query and fragment',
+  )
+  .transform((text) => text.replace(/\/+$/, ''))

@@ -56,6 +56,8 @@ export interface TaskPolicy extends PolicyFields {
   handlers?: Partial<Record<HandledEvent, object>>
   /** How many tasks models may create below it; absent: their own bounds only. */
   bounds?: TaskBounds
+  /** The W3C `traceparent` of what created it; absent: that was not traced. */
+  traceparent?: string
   /** The principal that created it or one of its ancestors. Absent: no credentials were needed. */
   principal?: string
   /** Set by a manual retry: new calls are made although recorded ones have not been replayed. */

@@ -135,17 +135,18 @@ export class GroupCommit {
   #flush(): Promise<void> {
     const group = inOrder(this.#queue.splice(0, this.#left ?? maxGroupSize))
     this.#left = undefined
+    const since = this.#clock.now()
     const result = this.#attempt(group)
     if (result instanceof Promise) {
       this.#running = result
-        .then((settled) => this.#answer(group, settled))
+        .then((settled) => this.#answer(group, settled, since))
         .finally(() => {
           this.#running = undefined
           if (this.#queue.length > 0) this.#schedule()
         })
       return this.#running
     }
-    this.#answer(group, result)
+    this.#answer(group, result, since)
     if (this.#queue.length > 0) this.#schedule()
     return Promise.resolve()
   }
@@ -204,7 +205,7 @@ export class GroupCommit {
   }
 
   /** Callers first, then observers, in the same turn: an observer reads the ledger before any caller goes on. */
-  #answer(group: readonly QueuedStep[], result: CommittedGroup | FailedGroup): void {
+  #answer(group: readonly QueuedStep[], result: CommittedGroup | FailedGroup, since: number): void {
     const isFailed = 'error' in result
     const count = (isFailed ? result.steps : result.outcomes.length) ?? group.length
     if (count < group.length) this.#queueAgain(group.slice(count))
@@ -219,6 +220,7 @@ export class GroupCommit {
       if (outcome.ok) queued.resolve(outcome.value as never)
       else queued.reject(outcome.error)
     }
+    this.#observers.measured(Math.max(0, this.#clock.now() - since))
     this.#observers.committed(result.events)
   }
 }
@@ -261,6 +263,10 @@ export class LedgerObservers {
   /** Notifies observers that another process may have committed. */
   othersChanged(): void {
     for (const [observer, { watchOthers }] of this.#observers) if (watchOthers) observer.changed()
+  }
+
+  measured(durationMs: number): void {
+    for (const observer of this.#observers.keys()) observer.measured?.(durationMs)
   }
 
   failed(error: unknown): void {

@@ -177,6 +177,8 @@ export interface Reads extends MemoryReads {
     anySystemReady(): Op<boolean>
     countByStatus(): Op<Record<TaskStatus, number>>
     countQueued(): Op<{ ready: number; claimable: number }>
+    /** The ready tasks of each executor, and when the one that was changed first was changed. Reads all of them, like the counts above. */
+    queues(): Op<Array<{ executor: string; ready: number; oldestAt: number }>>
     /** Whether any task of these executors, or any of `named` that names a model, is ready or on a timer, or has an open run. */
     anyAwake(executors: readonly string[], named?: readonly string[], trees?: Trees, withSystem?: boolean): Op<boolean>
     list(filter: TaskFilter, limit: number, after?: { priority: number; seq: number }): Op<TaskRecord[]>
@@ -535,6 +537,8 @@ export interface LedgerObserver {
   committed(events: readonly TaskEvent[]): void
   /** There may be unreported events: a commit of another process, or one of this process whose outcome is unknown. */
   changed(): void
+  /** How long a commit of this process has taken, in milliseconds, with the waits for locks. */
+  measured?(durationMs: number): void
   /** The ledger can no longer be trusted or written: stop. */
   failed(error: unknown): void
 }

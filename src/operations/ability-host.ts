@@ -8,6 +8,7 @@ import type { Redaction } from '../core/redact.ts'
 import type { Engine } from '../engine/engine-api.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { RunnableTasks } from '../entities/executor.ts'
+import type { OwnMetrics } from '../entities/metrics.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import type { Drafter, TaskDraft } from './drafts/draft.ts'
@@ -40,6 +41,8 @@ export interface AbilityHost {
   readonly redaction: Redaction
   /** Reports errors that no caller receives. */
   report(error: unknown, context: Record<string, unknown>): void
+  /** What the engine has counted of its own work, and its slots. */
+  ownMetrics(): Promise<OwnMetrics>
   /** Names of the engine's executors. */
   executors(): string[]
   /** The schema of the input of an executor; undefined if it accepts any. */

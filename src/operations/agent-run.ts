@@ -12,6 +12,7 @@ import type { Run } from '../entities/executor.ts'
 import type { MessageRole, ModelStep } from '../entities/message.ts'
 import type { TaskPolicy } from '../entities/task.ts'
 import type { OnInterrupt, RetryPolicy } from '../entities/task-fields.ts'
+import type { ModelEndFacts, ModelFacts, WorkTrace } from '../entities/telemetry.ts'
 
 /** A message that the run adds to its conversation. */
 export interface AgentMessage {
@@ -75,6 +76,8 @@ export interface AgentRun {
   nextId(prefix: string): string
   /** Streams a piece of a message that is still being written. */
   live(token: string, messageId: string): void
+  /** Begins the trace of a step of the model; undefined without telemetry. */
+  traceModel(messages: ModelFacts['messages']): WorkTrace<ModelEndFacts> | undefined
   /** The model has sent a piece of its answer; null: the step is over. */
   pieceReceived(at: number | null): void
   report(error: unknown, doing: string): void

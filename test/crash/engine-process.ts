@@ -19,6 +19,9 @@ export interface ProcessOptions extends CrashPoints {
   maxCrashes?: number
   onInterrupt?: 'fail' | 'rerun' | 'ask'
   executeFirst?: boolean
+  /** The file to which spans are appended when they end; `lateSpans`, the planted fault: a moment later. */
+  spans?: string
+  lateSpans?: boolean
   /** Purges what settled before this time, and works on nothing. */
   purgeBefore?: number
 }
@@ -43,6 +46,11 @@ const engine = await createEngine({
   }),
   maxConcurrent: options.maxConcurrent ?? 10,
   onInterrupt: options.onInterrupt ?? 'fail',
+  ...(options.spans === undefined
+    ? {}
+    : {
+        telemetry: (await import('../otel/spans.ts')).telemetryTo(options.spans, { late: options.lateSpans === true }),
+      }),
   ...(options.purgeBefore === undefined ? {} : { work: false }),
   ...(options.maxCrashes === undefined ? {} : { maxCrashes: options.maxCrashes }),
   onError: (error, context) => report({ error: String(error), context }),

@@ -128,7 +128,7 @@ it('an agent that handles a failure reads what has happened', async () => {
   await reached(engine, task, 'failed')
   await engine.idle({ system: true })
   const [handler] = await systemTasks(engine)
-  expect(handler?.result).toMatch(/^Find out why this failed\.\n\n\{[^]*the bank is down/)
+  expect(handler?.result).toMatch(/^Find out why this failed\.\n\n\{[\s\S]*the bank is down/)
 })
 
 it('a handler is refused with its task: unknown fields, neither executor nor goal, an unknown executor', async () => {

@@ -18,7 +18,7 @@ const levels: string[][] = [
   ['ledger'],
   ['operations'],
   ['actors'],
-  ['agents', 'commands', 'memory', 'board', 'plans', 'time'],
+  ['agents', 'commands', 'memory', 'board', 'plans', 'time', 'otel'],
   ['engine'],
   ['surfaces', 'compat'],
   ['index'],

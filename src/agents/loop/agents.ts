@@ -1,9 +1,11 @@
 // The agents and models of an engine, by the names under which tasks use them.
 
 import { Failure } from '../../core/errors.ts'
+import { omitUndefined } from '../../core/omit-undefined.ts'
 import { type AnyExecutor, type Executor, isExecutor, type RunnableTasks } from '../../entities/executor.ts'
 import type { ParsedEngineOptions } from '../../entities/options.ts'
 import type { TaskRecord } from '../../entities/task.ts'
+import type { ModelIdentity } from '../../entities/telemetry.ts'
 import { agentName } from '../../operations/drafts/known-executors.ts'
 import type { LanguageModelLike } from '../models/language-model.ts'
 import { ModelRegistry, type ResolveModel } from '../models/model-registry.ts'
@@ -25,6 +27,8 @@ export interface Agents {
    * @throws Failure FORBIDDEN, final, for one that its creator may not choose.
    */
   modelFor(task: Pick<TaskRecord, 'executor' | 'policy'>): string | undefined
+  /** The model of this name, or the default, as its provider names it. */
+  describeModel(name: string | undefined): ModelIdentity
 }
 
 /** `hasForeignModel`: another ability is registered as `model:llm`, with models of its own. */
@@ -68,7 +72,15 @@ export function createAgents(options: ParsedEngineOptions, hasForeignModel: () =
       if (model !== undefined && offeredModel && !offersModel(model)) throw notOffered(model, offeredModels())
       return model ?? agentModels.get(executor as string)
     },
+    describeModel: (name = models.defaultName) => identityOf(name, models),
   }
+}
+
+function identityOf(name: string | undefined, models: ModelRegistry): ModelIdentity {
+  const registered = models.list().find(({ id }) => id === name)
+  if (registered !== undefined) return { provider: registered.provider, modelId: registered.modelId }
+  const [, provider, modelId] = /^([^:/]+):(.+)$/.exec(name ?? '') ?? []
+  return omitUndefined({ provider, modelId: modelId ?? name })
 }
 
 /** Another engine may have offered it when the task was created. */

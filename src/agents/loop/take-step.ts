@@ -14,6 +14,7 @@ import type { ExecutorTask, Run } from '../../entities/executor.ts'
 import type { MessageRecord, ToolCall } from '../../entities/message.ts'
 import type { ParsedAgentOptions } from '../../entities/options.ts'
 import type { RetryPolicy } from '../../entities/task-fields.ts'
+import { type ModelEndFacts, tracedWithin } from '../../entities/telemetry.ts'
 import { resolveRetry, retryDelay } from '../../machines/family.ts'
 import type { AgentRun, PromptCut } from '../../operations/agent-run.ts'
 import { retryableModelCodes } from '../models/model-error.ts'
@@ -105,16 +106,24 @@ async function tryStep(request: StepRequest, offer: Offer, prompt: Prompt): Prom
   const messageId = request.agentRun.nextId('msg')
   const { clock } = request.agentRun
   const startedAt = clock.now()
+  const trace = request.agentRun.traceModel(prompt.input.messages)
   let answer: ModelAnswer
   try {
-    answer = await streamStep(request, prompt.input, messageId)
+    answer = await tracedWithin(trace, () => streamStep(request, prompt.input, messageId))
   } catch (error) {
+    trace?.end({ error: toStoredError(failureOf(error)) })
     return { error }
   }
+  // Before the answer is stored, as with a call.
+  trace?.end(omitUndefined({ ...endOfStep(answer), content: answer.content }))
   await store(request, offer, messageId, answer, { ...prompt, tookMs: clock.now() - startedAt })
   const cut = answer.finish === null ? undefined : promptCut(prompt.input, answer.finish.usage)
   if (cut !== undefined) await request.agentRun.promptCut(cut)
   return undefined
+}
+
+function endOfStep({ finish }: ModelAnswer): ModelEndFacts {
+  return finish === null ? {} : { modelId: finish.modelId, finishReason: finish.reason, usage: finish.usage }
 }
 
 /** Number of tries before the last delay of this step in an earlier run; 0 without one. */

@@ -1,5 +1,6 @@
 // Rules about parents and children: the place of a task in its tree, and what the end of one means for the other.
 import { counted } from '../../core/counted.ts'
+import { systemLane } from '../../entities/limits.ts'
 import { type RawSql, sql } from '../statement.ts'
 import { type Check, statementCheck } from './rule.ts'
 
@@ -32,13 +33,13 @@ const childCount = statementCheck(
 )
 
 /** The key is found as a key alone: within a text of the policy the quotes are escaped. */
-const expectedLane = sql`case when task.executor is not null and parent.policy like '%"concurrency":%' then parent.id else '' end`
+const expectedLane = sql`case when task.executor is not null and task.system = 1 then ${sql.lit(systemLane)} when task.executor is not null and parent.policy like '%"concurrency":%' then parent.id else '' end`
 
 const lane = statementCheck(
   {
     name: 'task-lane',
     explains:
-      'A task with an executor is in the lane of its parent exactly while the parent limits how many of its children run, because the limit counts the tasks of the lane.',
+      'A system task with an executor is in the lane of these, and any other in the lane of its parent exactly while the parent limits how many of its children run, because the limit counts the tasks of the lane.',
   },
   sql`select task.id as subject, task.lane, ${expectedLane} as expected
     from task left join task as parent on parent.id = task.parent_id

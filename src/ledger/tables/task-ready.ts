@@ -37,7 +37,15 @@ export function modelIsNamed({ kind }: Dialect) {
 
 type ReadyReads = Pick<
   Reads['task'],
-  'ready' | 'readyKinds' | 'suspects' | 'anyReady' | 'anySystemReady' | 'lanes' | 'openInLane' | 'countQueued'
+  | 'ready'
+  | 'readyKinds'
+  | 'suspects'
+  | 'anyReady'
+  | 'anySystemReady'
+  | 'lanes'
+  | 'openInLane'
+  | 'countQueued'
+  | 'queues'
 >
 
 export function createReadyTasks(compiler: StatementCompiler, selectById: Statement): ReadyReads {
@@ -58,7 +66,7 @@ export function createReadyTasks(compiler: StatementCompiler, selectById: Statem
     'queue',
     () => sql`select 1 from task where ready = 1 and system = 1 order by executor asc, priority desc, seq asc limit 1`,
   )
-  const { countReady, countSystem, countBehindRuns, countClaimable } = queueCounts(compiler)
+  const { countReady, countSystem, countBehindRuns, countClaimable, selectQueues } = queueCounts(compiler)
   const queues = new ReadyQueues(statements, selectById)
   return {
     ready: (executor, lane, limit, crashes = Number.MAX_SAFE_INTEGER, only = {}) =>
@@ -101,6 +109,14 @@ export function createReadyTasks(compiler: StatementCompiler, selectById: Statem
         numberOf(countClaimable),
       ])
       return { ready: ready - system + behindRuns, claimable }
+    },
+    *queues() {
+      const counted = yield* rows<{ executor: string; ready: number; oldestAt: number }>(selectQueues)
+      return counted.map(({ executor, ready, oldestAt }) => ({
+        executor,
+        ready: Number(ready),
+        oldestAt: Number(oldestAt),
+      }))
     },
   }
 }
@@ -280,5 +296,17 @@ function queueCounts(compiler: StatementCompiler) {
   )
   const countBehindRuns = countQueuedBehindRuns(compiler)
   const countClaimable = countOf('claimable')
-  return { countReady, countSystem, countBehindRuns, countClaimable }
+  const selectQueues = prepare((db) =>
+    db
+      .selectFrom('task')
+      .select(({ fn, ref }) => [
+        'executor',
+        fn.countAll<number>().as('ready'),
+        fn.min<number>(ref('updated_at')).as('oldestAt'),
+      ])
+      .where(sql<boolean>`ready = 1`)
+      .groupBy('executor')
+      .orderBy('executor'),
+  )
+  return { countReady, countSystem, countBehindRuns, countClaimable, selectQueues }
 }

@@ -60,6 +60,8 @@ export interface DraftContext extends KnownExecutors {
   /** The defaults of the engine. */
   defaultPolicy: PolicyFields
   handlers: Pick<HandlerDrafts, 'of'>
+  /** Of what creates the tasks. */
+  traceparent?: string
 }
 
 interface Position {
@@ -102,7 +104,8 @@ export function createDrafter(
       const parsed = parse(createSpecSchema, given as CreateSpec, what)
       const spec = redaction.isOn ? redactedSpec(parsed, redaction) : parsed
       const position = { parentId: parentId ?? spec.parentId ?? null, blockedBy: [], held: undefined }
-      return draftTree(spec, undefined, position, context)
+      const traceparent = options.telemetry?.current()
+      return draftTree(spec, undefined, position, traceparent === undefined ? context : { ...context, traceparent })
     },
   }
 }
@@ -209,6 +212,7 @@ function policyOf(spec: ChildSpec, executor: string | null, context: DraftContex
     // The agent's own list is stored with the task too, because it restricts the tasks created below it.
     ...(lists.length === 0 ? {} : { abilities: lists.map((list) => [...list]) }),
     ...(spec.systemPrompt === undefined ? {} : { systemPrompt: spec.systemPrompt }),
+    ...(context.traceparent === undefined ? {} : { traceparent: context.traceparent }),
   }
 }
 

@@ -20,6 +20,7 @@ import { docsPage, docsPolicy } from './docs-page.ts'
 import type { CheckedHttpOptions, HttpEngine } from './http-options.ts'
 import { fingerprintOf, otherRequest, StoredAnswers } from './idempotency.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi.ts'
+import { prometheusText, prometheusType } from './prometheus.ts'
 import {
   bodyOf,
   fieldsOf,
@@ -125,6 +126,7 @@ export class HttpService {
     for (const route of routes) router.add(route.method, route.path, (asked) => this.#serve(route, asked))
     router.add('GET', '/abilities', ({ client }) => jsonAnswer({ abilities: abilitiesFor(client).map(toListed) }))
     router.add('POST', '/abilities/{abilityId}', (asked) => this.#serveAbility(asked))
+    router.add('GET', '/metrics', (asked) => this.#metrics(asked))
     router.add('GET', '/openapi.json', ({ client }) => jsonAnswer(this.#documentFor(client)))
     router.add('GET', '/docs', ({ client }) => ({
       status: 200,
@@ -240,6 +242,14 @@ export class HttpService {
       open: (signal) => bus.stream(source, input, { caller, signal }) as AsyncGenerator<unknown, void, undefined>,
       problem: (error) => problemOf(error, this.#options.onError),
     })
+  }
+
+  /** The ability is checked and called as at every route; only the form of the answer differs. */
+  async #metrics(asked: Asked): Promise<Answer> {
+    refuseQuery(asked.request.url.searchParams)
+    const { caller, bus } = asked.client
+    const metrics = await bus.call('engine:metrics', {}, { caller, signal: asked.request.signal })
+    return { status: 200, headers: { 'content-type': prometheusType }, body: prometheusText(metrics) }
   }
 
   #toAnswer(output: unknown, route: Route | undefined): JsonAnswer {

@@ -248,6 +248,23 @@ export const claims: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.task.countQueued())).toEqual({ ready: 1, claimable: 2 })
     })
 
+    proves(
+      'queues counts the ready tasks of each executor, with the time of the one that was changed first',
+      async (ledger) => {
+        await write(ledger, function* (tx) {
+          yield* tx.task.insert(taskRow({ id: 'a', executor: 'x', ready: true, updatedAt: 7 }))
+          yield* tx.task.insert(taskRow({ id: 'b', executor: 'x', ready: true, updatedAt: 5 }))
+          yield* tx.task.insert(taskRow({ id: 'c', executor: 'w', ready: true, updatedAt: 9 }))
+          yield* tx.task.insert(taskRow({ id: 'd', executor: 'x', updatedAt: 1 }))
+          yield* tx.task.insert(taskRow({ id: 'e', claimable: true, updatedAt: 1 }))
+        })
+        expect(await ledger.read((tx) => tx.task.queues())).toEqual([
+          { executor: 'w', ready: 1, oldestAt: 9 },
+          { executor: 'x', ready: 2, oldestAt: 5 },
+        ])
+      },
+    )
+
     proves('countOpen counts the open runs of all engines by executor', async (ledger) => {
       await write(ledger, function* (tx) {
         for (const [id, executor, instanceId] of [

@@ -35,6 +35,11 @@ export const wideReads: readonly WideRead[] = [
     why: 'Counts the queue for the status.',
   },
   {
+    line: /^SCAN task USING INDEX task_ready$/,
+    of: /min\("updated_at"\)/,
+    why: 'Counts the queue by executor for the metrics, when they are asked for.',
+  },
+  {
     line: /^SCAN task USING (?:COVERING )?INDEX (?:task_ready|task_ready_in_lanes|task_ready_system|task_suspected)$/,
     of: /^select (?:exists|1) .*limit 1/s,
     why: 'The first entry of the queue of ready tasks, and of each kind of them.',

@@ -156,3 +156,21 @@ it.each([
   const { code, err } = await place.errand('serve', ...args)
   expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(words) as string })
 })
+
+it('errand serve --log writes what runs do as lines of JSON to stderr', async () => {
+  await using place = new Workplace()
+  const { process, url } = await serving(place, '--log')
+  const { taskId } = await ask(url, '/tasks', { executor: 'shell', input: { run: 'echo secret' } })
+  await settled(url, taskId)
+  process.kill('SIGTERM')
+  const { err } = await process.ended
+  const lines = err.split('\n').filter((line) => line.startsWith('{'))
+  expect(lines.map((line) => (JSON.parse(line) as { message: string }).message)).toEqual([
+    'engine works',
+    'run started',
+    'task completed',
+    'engine closed',
+  ])
+  expect(JSON.parse(lines[2] as string)).toMatchObject({ level: 'info', taskId, executor: 'shell', attempt: 1, run: 1 })
+  expect(lines.join()).not.toContain('secret')
+})

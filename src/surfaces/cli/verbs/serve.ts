@@ -1,8 +1,10 @@
 // `errand serve`: runs the tasks of a ledger, and serves it over HTTP to programs and to a page in the browser, until it is interrupted.
 
 import { tokenVariables } from '../../../commands/secret-variables.ts'
+import { systemClock } from '../../../core/clock.ts'
 import { messageOf } from '../../../core/stored-error.ts'
 import type { Engine } from '../../../engine/engine-api.ts'
+import type { LogFields, Logger } from '../../../entities/logger.ts'
 import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../../terminal/arguments.ts'
 import { exitCodes } from '../../terminal/exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../../terminal/io.ts'
@@ -23,12 +25,12 @@ const options = {
   ...agentOptions,
   ...texts('port', 'host', 'token-file', 'concurrency', 'plans'),
   ...lists('allow-host'),
-  ...switches('no-work', 'no-page', 'inherit-env'),
+  ...switches('no-work', 'no-page', 'inherit-env', 'log'),
 }
 
 export const serve = defineVerb({
   usage:
-    'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--inherit-env] [--plans DIR] [--model SPEC] [--files DIR] [--mcp COMMAND]…',
+    'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--inherit-env] [--log] [--plans DIR] [--model SPEC] [--files DIR] [--mcp COMMAND]…',
   help: [
     'Serves the ledger over HTTP, with a page at / to watch and control it, until Ctrl-C. Also runs the tasks of the ledger: commands, questions and, with --model, agents. After a restart, it continues them.',
     'The token permits everything, including running commands. The page /docs describes the routes.',
@@ -40,6 +42,7 @@ export const serve = defineVerb({
     '  --no-work         serve the ledger without running its tasks',
     '  --no-page         serve no page',
     inheritEnvHelp,
+    '  --log             write a line of JSON to stderr when a run begins or ends, is retried or taken over, without content of tasks',
     '  --plans DIR       accept plans at POST /plans; their commands start in this folder or below it',
     'Agents, for tasks with a goal:',
     agentOptionsHelp,
@@ -77,6 +80,7 @@ async function engineFor(io: CommandIo, flags: ServeFlags): Promise<Engine> {
     plans: plansFolder(io, flags),
     work: false,
     onError: (error) => noteError(io, error),
+    ...(flags.log ? { logger: linesOfJson(io) } : {}),
   })
 }
 
@@ -127,6 +131,14 @@ const wildcardNote =
 /** A wildcard address is not a name that a Host header could be checked against. */
 function isWildcard(host: string | undefined): boolean {
   return host === '0.0.0.0' || host === '::'
+}
+
+function linesOfJson(io: CommandIo): Logger {
+  const at =
+    (level: string) =>
+    (fields: LogFields, message: string): void =>
+      note(io, JSON.stringify({ time: new Date(systemClock.now()).toISOString(), level, message, ...fields }))
+  return { debug: () => {}, info: at('info'), warn: at('warn'), error: at('error') }
 }
 
 function noteError(io: CommandIo, error: unknown): void {
