@@ -133,9 +133,11 @@ it('an agent that handles a failure reads what has happened', async () => {
 
 it('a handler is refused with its task: unknown fields, neither executor nor goal, an unknown executor', async () => {
   const engine = await openEngine({ executors: { broken } })
-  const refused = async (onFailure: object, code: 'INVALID_INPUT' | 'UNKNOWN_EXECUTOR' = 'INVALID_INPUT') =>
-    (await refusalOf(() => engine.create({ name: 'x', onFailure: onFailure as never }), code)).message
-  expect(await refused({ executor: 'broken', tasks: {} })).toContain('no such field')
+  const refused = async (
+    onFailure: object,
+    code: 'INVALID_INPUT' | 'UNKNOWN_EXECUTOR' | 'UNKNOWN_OPTION' = 'INVALID_INPUT',
+  ) => (await refusalOf(() => engine.create({ name: 'x', onFailure: onFailure as never }), code)).message
+  expect(await refused({ executor: 'broken', tasks: {} }, 'UNKNOWN_OPTION')).toContain('has no option "tasks"')
   expect(await refused({ name: 'x' })).toContain('`executor` or a `goal`')
   expect(await refused({ executor: 'brokn' }, 'UNKNOWN_EXECUTOR')).toContain('broken')
   expect((await engine.list()).total).toBe(0)
