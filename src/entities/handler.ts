@@ -1,12 +1,11 @@
 // Handlers: the template of a task that the engine creates when another one fails for good, or needs an answer.
 import { z } from 'zod'
+import { durationSchema } from '../core/duration-schema.ts'
 import { once } from '../core/once.ts'
 
 /** What happens to a task that has a handler for it. */
 export const handledEvents = ['failure', 'inputRequired'] as const
 export type HandledEvent = (typeof handledEvents)[number]
-
-const duration = z.union([z.number(), z.string()])
 
 const shape = once(() => ({
   name: z.string().optional(),
@@ -18,8 +17,8 @@ const shape = once(() => ({
   metadata: z.record(z.string(), z.unknown()).optional(),
   tags: z.array(z.string()).readonly().optional(),
   retry: z.record(z.string(), z.unknown()).optional(),
-  timeoutMs: duration.optional(),
-  delayMs: duration.optional(),
+  timeoutMs: durationSchema({ min: 1 }).optional(),
+  delayMs: durationSchema().optional(),
   onInterrupt: z.string().optional(),
   model: z.string().optional(),
   systemPrompt: z.string().optional(),

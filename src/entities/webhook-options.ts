@@ -3,6 +3,9 @@ import { z } from 'zod'
 import { once } from '../core/once.ts'
 import type { EventType } from './event.ts'
 
+/** The name of the executor that posts them. */
+export const deliveryExecutor = 'webhook'
+
 /** The events that can be posted: those of the life of a task. A failure that is retried is not posted. */
 export const postedEvents = [
   'task.created',

@@ -9,8 +9,6 @@ import type { ParsedWebhook } from '../entities/webhook-options.ts'
 import { post } from './post.ts'
 import { signedHeaders } from './signed-request.ts'
 
-export const deliveryExecutor = 'webhook'
-
 /** How long a delivery is tried. */
 export const deliveryMs = 3 * 24 * 3_600_000
 /** After 5 seconds, then twice as long each time, to 6 hours. The deadline of the task ends it. */
@@ -52,12 +50,17 @@ export function createDelivery(
       if (webhook === undefined) throw removed(name)
       const { seq, type, at, taskId, data } = event
       const body = JSON.stringify({ type, timestamp: isoTime(at), data: { seq, taskId, ...data } })
-      return run.call('post', { url: webhook.url, seq }, async (_params, { signal }) => {
-        const headers = signedHeaders({ id, body, at: clock.now() }, webhook.secret)
-        const answer = await post({ ...webhook, headers, body, signal, timeoutMs: postTimeoutMs })
-        requireAccepted(name, answer)
-        return { status: answer.status }
-      })
+      return run.call(
+        'post',
+        { url: webhook.url, seq },
+        async (_params, { signal }) => {
+          const headers = signedHeaders({ id, body, at: clock.now() }, webhook.secret)
+          const answer = await post({ ...webhook, headers, body, signal })
+          requireAccepted(name, answer)
+          return { status: answer.status }
+        },
+        { timeoutMs: postTimeoutMs },
+      )
     },
   })
 }

@@ -4,12 +4,12 @@ import type { Clock } from '../core/clock.ts'
 import { sha256 } from '../core/sha256.ts'
 import { Rounds } from '../core/turns.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import type { ParsedWebhook, PostedEvent } from '../entities/webhook-options.ts'
+import { deliveryExecutor, type ParsedWebhook, type PostedEvent } from '../entities/webhook-options.ts'
 import { type Ledger, type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import type { Drafter, TaskDraft } from '../operations/drafts/draft.ts'
 import type { StepContext } from '../operations/steps/step-context.ts'
 import { insertSystemTask } from '../operations/steps/system-task.ts'
-import { type DeliveryInput, deliveryExecutor, deliveryMs, deliveryRetry } from './delivery.ts'
+import { type DeliveryInput, deliveryMs, deliveryRetry } from './delivery.ts'
 
 /** How many events a step reads. */
 const batch = 500

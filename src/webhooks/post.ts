@@ -45,7 +45,6 @@ export interface PostRequest {
   body: string
   allowPrivate: boolean
   signal: AbortSignal
-  timeoutMs: number
 }
 
 export interface PostResponse {
@@ -55,14 +54,7 @@ export interface PostResponse {
 }
 
 /** @throws Failure FORBIDDEN, final, for an address of a private network; what the connection failed with. */
-export async function post({
-  url,
-  headers,
-  body,
-  allowPrivate,
-  signal,
-  timeoutMs,
-}: PostRequest): Promise<PostResponse> {
+export async function post({ url, headers, body, allowPrivate, signal }: PostRequest): Promise<PostResponse> {
   const target = new URL(url)
   const isAllowed = (address: string): boolean =>
     allowPrivate || (isLoopback(target) ? isIn(loopback, address) : !isIn(blocked, address))
@@ -70,14 +62,13 @@ export async function post({
   // An address is not looked up.
   if (isIP(literal) !== 0 && !isAllowed(literal)) throw forbidden(target.hostname, literal)
   const send = target.protocol === 'https:' ? requestSecure : requestPlain
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   return await new Promise((resolve, reject) => {
     const sent = send(
       target,
       {
         method: 'POST',
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-        signal: deadline,
+        signal,
         agent: false,
         lookup: checkedLookup(isAllowed),
       },

@@ -42,7 +42,7 @@ it('a task that fails for good gets its handler, its executor’s, or that of th
   for (const task of [one, two, three]) await reached(engine, task as Task, 'failed')
   await engine.idle({ system: true })
   const about = { event: 'failure', taskId: one?.id, seq: one?.seq, name: 'broken', executor: 'broken', attempt: 2 }
-  expect(seen.toSorted()).toEqual([
+  expect(seen.toSorted(([one], [other]) => one.localeCompare(other))).toEqual([
     ['of the engine', { ...about, error: { code: 'TASK_FAILED', message: 'the bank is down' } }],
     ['of the executor', expect.objectContaining({ taskId: two?.id })],
     ['of the task', 'given'],
