@@ -1,14 +1,13 @@
 // The outbox of webhooks is the feed itself: events are written with what they report. For each webhook the ledger holds the position up to
 // which its deliveries exist; a step creates those of the next events and moves the position, so each exists once, whatever process dies.
 import type { Clock } from '../core/clock.ts'
-import { sha256 } from '../core/sha256.ts'
 import { Rounds } from '../core/turns.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { deliveryExecutor, type ParsedWebhook, type PostedEvent } from '../entities/webhook-options.ts'
 import { type Ledger, type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import type { Drafter, TaskDraft } from '../operations/drafts/draft.ts'
 import type { StepContext } from '../operations/steps/step-context.ts'
-import { insertSystemTask } from '../operations/steps/system-task.ts'
+import { insertSystemTask, systemTaskId } from '../operations/steps/system-task.ts'
 import { type DeliveryInput, deliveryMs, deliveryRetry } from './delivery.ts'
 
 /** How many events a step reads. */
@@ -111,8 +110,7 @@ function deliveryOf(event: TaskEvent, { name }: ParsedWebhook, draft: TaskDraft)
   const input: DeliveryInput = { webhook: name, event: { seq, type, at, taskId, data } }
   return {
     ...draft,
-    // The same for each engine that may try: a second one would be refused.
-    id: `task-webhook-${sha256(name).slice(0, 8)}-${seq}`,
+    id: systemTaskId('webhook', name, seq),
     name: `${type} to ${name}`,
     input,
     deadline: at + deliveryMs,

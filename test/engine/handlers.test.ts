@@ -142,3 +142,14 @@ it('a handler is refused with its task: unknown fields, neither executor nor goa
   expect(await refused({ executor: 'brokn' }, 'UNKNOWN_EXECUTOR')).toContain('broken')
   expect((await engine.list()).total).toBe(0)
 })
+
+it('the id of a handler begins unlike that of its task, so that a short id still names the task, and boards leave it out', async () => {
+  const engine = await openEngine({ onFailure: { executor: 'notify' }, executors: { broken, notify: () => 1 } })
+  const task = await engine.create({ executor: 'broken' })
+  await reached(engine, task, 'failed')
+  await engine.idle({ system: true })
+  expect((await engine.find(task.id.slice(0, 13)))?.id).toBe(task.id)
+  const board = await engine.bus.call('board:open', { board: 'main' })
+  expect(JSON.stringify(board)).not.toContain('notify')
+  expect((await engine.bus.call('board:list', { board: 'main' })).tasks).toHaveLength(1)
+})

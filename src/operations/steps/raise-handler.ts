@@ -6,7 +6,7 @@ import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import type { TaskDraft } from '../drafts/draft.ts'
 import { openQuestions } from './explain.ts'
 import type { StepContext } from './step-context.ts'
-import { insertSystemTask } from './system-task.ts'
+import { insertSystemTask, systemTaskId } from './system-task.ts'
 
 /** System tasks raise none, so that a handler that fails is not handled in turn. */
 export function* raiseHandler(tx: Tx, task: TaskRecord, event: HandledEvent, ctx: StepContext): Op<void> {
@@ -15,8 +15,6 @@ export function* raiseHandler(tx: Tx, task: TaskRecord, event: HandledEvent, ctx
   const about = yield* handledTask(tx, task, event)
   // Its parent or another task answers.
   if (about.questions?.length === 0) return
-  // Made of what is true in this transaction alone, because the ledger may run it several times.
-  const id = `${task.id}-${event === 'failure' ? 'failed' : 'asks'}-${task.version}`
   const { principal } = task.policy
   const opening = draft.opening.map((line) =>
     line.role === 'user' && draft.input === null
@@ -25,7 +23,7 @@ export function* raiseHandler(tx: Tx, task: TaskRecord, event: HandledEvent, ctx
   )
   const handler: TaskDraft = {
     ...draft,
-    id,
+    id: systemTaskId(task.id, event, task.version),
     input: draft.input ?? about,
     metadata: { ...draft.metadata, about },
     createdBy: task.id,
