@@ -138,6 +138,8 @@ export interface TaskRecord extends StoredFields {
   version: number
   createdAt: number
   updatedAt: number
+  /** When its attempt first became WORKING; null before, and again once a retry begins the next attempt. */
+  startedAt: number | null
   /** Set exactly while the task is settled. */
   completedAt: number | null
   /** Set when the task was deleted; the row stays until it is purged. */
@@ -205,6 +207,8 @@ export interface Task<R = unknown> extends StoredFields {
   version: number
   createdAt: number
   updatedAt: number
+  /** When its attempt first became WORKING; null before. */
+  startedAt: number | null
   completedAt: number | null
 }
 
@@ -283,6 +287,7 @@ export type Changes = Partial<
     | 'snapshot'
     | 'version'
     | 'createdAt'
+    | 'startedAt'
     | 'completedAt'
   >
 >

@@ -99,7 +99,7 @@ export const contentOfTables = {
     ...noneOf(
       'owner fence leaseMs leaseUntil generation attempt run runOpen openBlockers stuckBy forkedFrom system wakes crashes priority',
     ),
-    ...noneOf('notBefore deadline role tags version createdAt updatedAt completedAt deletedAt createdBy'),
+    ...noneOf('notBefore deadline role tags version createdAt updatedAt startedAt completedAt deletedAt createdBy'),
     ...noneOf('mayRunCommands'),
     // It contains the name, and is written again when that changes.
     snapshot: none,

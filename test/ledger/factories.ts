@@ -53,6 +53,7 @@ export function taskRow(task: Partial<NewTask> & { id: string }): NewTask {
     version: 1,
     createdAt: someTime,
     updatedAt: someTime,
+    startedAt: null,
     completedAt: null,
     deletedAt: null,
     ...task,

@@ -69,6 +69,7 @@ function taskTable({ integer, orderedText, numbered }: Spelling): Compilable {
       .addColumn('version', integer, required)
       .addColumn('created_at', integer, required)
       .addColumn('updated_at', integer, required)
+      .addColumn('started_at', integer)
       .addColumn('completed_at', integer)
       .addColumn('deleted_at', integer)
       .addCheckConstraint('task_settled_has_time', sql`(completed_at is not null) = (status in (${sql.raw(settled)}))`)

@@ -28,6 +28,7 @@ export const stateFields = {
   deadline: plain,
   snapshot: plain,
   updatedAt: plain,
+  startedAt: plain,
   completedAt: plain,
 }
 

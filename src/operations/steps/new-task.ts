@@ -76,6 +76,7 @@ export function newTask(
     version: 1,
     createdAt: at,
     updatedAt: at,
+    startedAt: null,
     completedAt: null,
     deletedAt: null,
   }
