@@ -14,7 +14,7 @@ import { Workplace } from './workplace.ts'
 
 const minuteMs = 60_000
 
-it('the table tells how long a task works from how long it took and from its age', () => {
+it('the table shows how long a task works, how long one took and how old one is, and which of these it shows', () => {
   const tasks = [
     taskOf({ name: 'busy', status: 'working', startedAt: 2 * minuteMs }),
     taskOf({ name: 'done', status: 'completed', startedAt: minuteMs, completedAt: 3 * minuteMs }),

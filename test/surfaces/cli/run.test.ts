@@ -29,9 +29,9 @@ tasks:
   const { code, out, err } = await place.errand('run', 'plan.yaml')
   expect({ code, err }).toEqual({ code: 0, err: place.newLedger })
   expect(place.lines('order')).toEqual(['a', 'b', 'c', 'got a'])
-  expect(out).toMatch(/^a +started$/m)
-  expect(out).toMatch(/^a +\| a$/m)
-  expect(out).toMatch(/^group\/b +completed in \d+\.\ds$/m)
+  expect(out).toMatch(/^#\d+ a +started$/m)
+  expect(out).toMatch(/^#\d+ a +\| a$/m)
+  expect(out).toMatch(/^#\d+ group\/b +completed in \d+\.\ds$/m)
   expect(out).toMatch(/✓ 4 tasks completed in /)
 })
 
@@ -41,7 +41,7 @@ it('errand run names a cut result at its end, and a later run of the plan finds 
   place.write('plan.yaml', `tasks: { list: { run: seq 1 20000 }, ${last} }`)
   const first = await place.errand('run', 'plan.yaml')
   expect(first.code).toBe(1)
-  const notice = /^! list \(#\d+\) printed more than a result holds: .* is in (.*)$/m.exec(first.out)
+  const notice = /^! #\d+ list printed more than a result holds: .* is in (.*)$/m.exec(first.out)
   expect(notice?.[1]).toContain(`${place.folder}/ledger.db-outputs/`)
   place.write('go', '')
   const second = await place.errand('run', 'plan.yaml')
@@ -68,7 +68,7 @@ it('S4-047 errand run ends when no task of the plan can start, ps shows the plan
   )
   const first = await place.errand('run', 'plan.yaml')
   expect(first.code).toBe(1)
-  expect(first.out + first.err).toContain('publish (#3) is blocked by build (#2)')
+  expect(first.out + first.err).toContain('#3 publish is blocked by #2 build')
   const { out } = await place.errand('ps')
   expect(out).toMatch(/^1 +\w{8} +failed .* release +\w+: .*$/m)
   expect(out).toMatch(/^3 +\w{8} +blocked .* publish +after #2$/m)
@@ -104,7 +104,7 @@ it('errand run ends when a task waits for one outside of the round that does not
   place.write('plan.json', JSON.stringify({ tasks: { a: { run: 'echo a >> runs', blockedBy: [id] } } }))
   const waiting = await place.errand('run', 'plan.json')
   expect(waiting.code).not.toBe(0)
-  expect(waiting.out + waiting.err).toMatch(/a \(#\d+\) is blocked\n +errand why/)
+  expect(waiting.out + waiting.err).toMatch(/#\d+ a is blocked\n +errand why/)
   expect((await place.errand('ps', '--ready')).out).toMatch(/^1 +\w{8} +queued /m)
 })
 
@@ -136,8 +136,8 @@ tasks:
   place.write('plan.yaml', plan('echo b >> runs; echo oh >&2; exit 7'))
   const first = await place.errand('run', 'plan.yaml')
   expect(first.code).toBe(1)
-  expect(first.out).toMatch(/^✗ g\/b \(#\d+\) failed: .*exited with code 7/m)
-  expect(first.out).toMatch(/^✗ c \(#\d+\) is blocked by g\/b/m)
+  expect(first.out).toMatch(/^✗ #\d+ g\/b failed: .*exited with code 7/m)
+  expect(first.out).toMatch(/^✗ #\d+ c is blocked by #\d+ g\/b/m)
   place.write('plan.yaml', plan('echo fixed >> runs'))
   const second = await place.errand('run', 'plan.yaml')
   expect(second.code).toBe(0)
@@ -196,7 +196,7 @@ it('errand run keeps a canceled task canceled until --redo names it', async () =
   await place.errand('cancel', (await place.task('b')).id, '--reason', 'not today')
   const { code, out } = await place.errand('run', 'plan.yaml')
   expect(code).toBe(1)
-  expect(out).toMatch(/b \(#\d+\) was canceled: not today/)
+  expect(out).toMatch(/#\d+ b was canceled: not today/)
   expect((await place.errand('run', 'plan.yaml', '--redo', 'b')).code).toBe(0)
   expect(place.lines('runs')).toEqual(['a', 'b'])
 })
@@ -252,7 +252,7 @@ it('errand run exits with 3 for open questions with the answer command, and cont
   )
   const asked = await place.errand('run', 'plan.yaml')
   expect(asked.code).toBe(3)
-  expect(asked.out).toMatch(/\? which \(#\d+\) asks: Which one\?/)
+  expect(asked.out).toMatch(/\? #\d+ which asks: Which one\?/)
   const [, id] = /errand answer '(#\d+)' 'x\|y'/.exec(asked.out) ?? []
   expect(await place.errand('answer', id ?? '', 'z')).toMatchObject({
     code: 2,
@@ -271,7 +271,7 @@ it('errand run answers a question with its default at once without a terminal', 
   )
   const { code, out } = await place.errand('run', 'plan.yaml')
   expect(code).toBe(0)
-  expect(out).toMatch(/^b +\| x$/m)
+  expect(out).toMatch(/^#\d+ b +\| x$/m)
 })
 
 it('errand run refuses an invalid plan before it creates anything', async () => {
@@ -396,7 +396,7 @@ it('errand run removes escape sequences from the output of tasks', async () => {
   const shown = await place.errand('run', 'plan.yaml')
   const listed = await place.errand('ps', '--all')
   expect(shown.code).toBe(1)
-  expect(shown.out).toMatch(/^a \| red$/m)
+  expect(shown.out).toMatch(/^#\d+ a \| red$/m)
   expect(`${shown.out}${shown.err}${listed.out}`).not.toContain('\u001b')
 })
 

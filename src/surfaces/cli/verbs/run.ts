@@ -40,7 +40,7 @@ import { agentOptionsHelp, agentsFor } from '../model-source.ts'
 import { withLedger } from '../open-ledger.ts'
 import { decisionJson, describeDecisions, notesOn } from '../round-decisions.ts'
 import { type RunFlags, type RunPlan, readRunRequest, runOptions } from '../run-request.ts'
-import { lastLines, type SummaryOptions, summarize } from '../run-summary.ts'
+import { lastLines, planLabel, type SummaryOptions, summarize } from '../run-summary.ts'
 import { defineVerb } from '../verb.ts'
 import { planExecutors } from '../working-options.ts'
 
@@ -278,6 +278,6 @@ function resultsOf(io: CommandIo, { plan }: RunPlan, { known, before }: Ending):
   return last.flatMap(({ path }) => {
     const task = known.newest.get(path)?.task
     if (task?.status !== 'completed' || !(isLiveTerminal(io) || before.has(task.id))) return []
-    return lastLines(task).map((line) => `${cleanLine(path)} | ${line}`)
+    return lastLines(task).map((line) => `${planLabel(task)} | ${line}`)
   })
 }
