@@ -23,6 +23,7 @@ export function taskRow(task: Partial<NewTask> & { id: string }): NewTask {
     ...storedFrom({ name: task.id }),
     status: 'submitted',
     forkedFrom: null,
+    principal: null,
     system: false,
     statusReason: null,
     group: false,

@@ -104,6 +104,7 @@ export const tasks = defineTable(
     createdAt: plain,
     stuckBy: plain,
     forkedFrom: plain,
+    principal: plain,
     system: flag,
     ...definitionFields,
     ...stateFields,

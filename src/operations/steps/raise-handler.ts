@@ -25,7 +25,7 @@ export function* raiseHandler(tx: Tx, task: TaskRecord, event: HandledEvent, ctx
       input: draft.input ?? about,
       metadata: { ...draft.metadata, about },
       createdBy: task.id,
-      ...(task.policy.principal === undefined ? {} : { principal: task.policy.principal }),
+      principal: task.principal,
       system: true,
     },
     undefined,

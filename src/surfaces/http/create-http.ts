@@ -40,7 +40,7 @@ export interface HttpHandler extends TenantHttpHandler {
  * Serves the abilities of an engine as routes over HTTP, for any server with `Request` and `Response`. A server in front must
  * pass on the `Host` header and abort the request when its client disconnects.
  *
- * All principals share the engine's ledger and see each other's tasks. To separate tenants, give each an engine with its own ledger:
+ * All principals share the engine's ledger and see each other's tasks, unless they have the scope `own`. To separate tenants, give each an engine with its own ledger:
  * `authenticate` returns the `tenant` of a principal, and `engineFor` the engine of a tenant. The program opens and closes these
  * engines.
  *
