@@ -241,7 +241,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
   ): Promise<Array<Outcome | null>> {
     const { taskId } = this.#core
     const beginOf = (record: NewCall, ctx: StepContext): Step<WaitBegun> =>
-      within(beginWait(record, ctx), own === null ? null : taskId, own ?? [])
+      own === null ? beginWait(record, ctx) : within(beginWait(record, ctx), { surface: 'run', taskId }, own)
     return this.#wait(entry, dueInMs, { ...way, beginOf }) as Promise<Array<Outcome | null>>
   }
 

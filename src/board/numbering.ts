@@ -33,7 +33,7 @@ export function* loadBoard(
 function* mayAddTo(tx: Reads, { parentId }: BoardRecord, caller: Caller): Op<boolean> {
   // Most callers may affect all tasks.
   if (parentId === null || mayAffect(caller, undefined)) return true
-  return mayAffect(caller, (yield* tx.task.get(parentId))?.policy.principal)
+  return mayAffect(caller, (yield* tx.task.get(parentId))?.principal)
 }
 
 /**

@@ -14,7 +14,7 @@ export interface Found {
 }
 
 /** Whether a caller may name a task, given the task's principal. A task that it may not name is reported as not found. */
-export type Naming = (caller: Caller, principal: string | undefined) => boolean
+export type Naming = (caller: Caller, principal: string | null | undefined) => boolean
 
 const numeric = /^#?([1-9]\d{0,14})$/
 
@@ -27,8 +27,7 @@ export function* findOnBoard(tx: Reads, target: BoardTarget, ref: BoardRef, mayN
   const named = number === undefined ? undefined : yield* tx.board.entry(target.board, number)
   const id = named?.taskId ?? (number === undefined ? String(ref) : undefined)
   const task = id === undefined ? undefined : yield* tx.task.get(id)
-  if (task === undefined || task.deletedAt !== null || !mayName(target.caller, task.policy.principal))
-    throw notFound(ref)
+  if (task === undefined || task.deletedAt !== null || !mayName(target.caller, task.principal)) throw notFound(ref)
   if (target.caller.taskId !== undefined) yield* requireWithin(tx, target.caller.taskId, [task.id])
   return { task, entry: named ?? (yield* tx.board.entryOf(target.board, task.id)) }
 }

@@ -41,6 +41,11 @@ interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema, Id ext
   creationIn?(given: unknown): CreationSize
   /** The scope that a caller needs. Default `admin`. */
   access?: Access
+  /**
+   * Credentials with the scope `own` may call it: `scope` returns every task that the input names, and its result is only about tasks of the
+   * principal. Default false.
+   */
+  own?: boolean
   /** False: never offered to models or to tasks that models work on, and refused to them. Default true. */
   models?: boolean
   /** A person must confirm a model's call of it; a text is the question. Default false. */
@@ -128,6 +133,8 @@ export interface Ability<In = never, Out = unknown, Drained = Out, Id extends st
   readonly scope?: ((input: unknown) => readonly string[]) | undefined
   readonly creationIn?: ((given: unknown) => CreationSize) | undefined
   readonly models: boolean
+  /** Credentials with the scope `own` may call it. */
+  readonly own: boolean
   readonly confirm: boolean | string
   readonly onInterrupt?: OnInterrupt | undefined
   readonly retry?: Partial<RetryPolicy> | undefined
@@ -157,6 +164,7 @@ const definitionSchema = once(() =>
       scope: functionOf<NonNullable<Ability['scope']>>('(input) => ids of tasks').optional(),
       creationIn: functionOf<NonNullable<Ability['creationIn']>>('(given) => { tasks, dependencies }').optional(),
       access: z.enum(accessClasses).default('admin'),
+      own: z.boolean().default(false),
       models: z.boolean().default(true),
       confirm: z.union([z.boolean(), z.string().trim().min(1).max(1000)]).default(false),
       onInterrupt: executorOptionsSchema().shape.onInterrupt,

@@ -15,7 +15,7 @@ import type { AbilityContext } from './ability-context.ts'
 import { abilityError, abortedError, noteCalled, notFound, shownId, typeMismatch } from './ability-error.ts'
 import type { AbilityTypes, ChunkOfAbility, InputOfAbility, OutputOfAbility } from './ability-types.ts'
 import { type CallListener, CallLog, type CallLogEntry, type LogOptions } from './call-log.ts'
-import { type Caller, callerSchema, isChecked, isModel, libraryCaller } from './caller.ts'
+import { type Caller, callerSchema, isChecked, isModel, libraryCaller, ownPrincipalOf } from './caller.ts'
 import { mayCall } from './capabilities.ts'
 import { readChunks, requireChunks } from './chunks.ts'
 import { introspectionAbilities } from './introspection.ts'
@@ -391,7 +391,8 @@ class AbilityBus implements Bus {
   }
 
   async #guard({ id, scope }: Ability, input: unknown, caller: Caller): Promise<void> {
-    if (caller.taskId === undefined || scope === undefined) return
+    const isRestricted = caller.taskId !== undefined || ownPrincipalOf(caller) !== undefined
+    if (!isRestricted || scope === undefined) return
     const named = [...new Set(scope(input))]
     const others = named.filter((taskId) => taskId !== caller.taskId)
     if (this.#guards.size === 0 && others.length > 0) {

@@ -14,8 +14,12 @@ import type { Requester } from '../entities/event.ts'
 export const accessClasses = ['read', 'create', 'control', 'admin'] as const
 export type Access = (typeof accessClasses)[number]
 
+/** What credentials may have: scopes of abilities, and `own`, which restricts them to the tasks of the principal. */
+export const scopeNames = [...accessClasses, 'own'] as const
+export type Scope = (typeof scopeNames)[number]
+
 /** `admin` includes all scopes; the others include no other. */
-export function grants(scopes: readonly Access[], access: Access): boolean {
+export function grants(scopes: readonly Scope[], access: Access): boolean {
   return scopes.includes(access) || scopes.includes('admin')
 }
 
@@ -37,7 +41,7 @@ export interface Caller {
    */
   abilities?: ReadonlyArray<readonly string[]>
   /** The scopes of its credentials: an ability of another `access` is refused. Absent: all. */
-  scopes?: readonly Access[]
+  scopes?: readonly Scope[]
   /** How many tasks it may create, as a model or for a task. Default: `modelBounds`. */
   bounds?: Partial<CreationBounds>
   /**
@@ -119,19 +123,28 @@ export function principalOf({ owner, scopes, surface, run }: Caller): string | u
   return scopes === undefined ? undefined : `surface:${surface}`
 }
 
+/**
+ * The principal whose tasks are all that exist for a caller: those that it created, and the tasks below them. Undefined for a caller without the
+ * scope `own`.
+ */
+export function ownPrincipalOf(caller: Caller): string | undefined {
+  return caller.scopes?.includes('own') ? principalOf(caller) : undefined
+}
+
 /** Whether its credentials do not allow it to change tasks of others. */
-function onlyCreates({ scopes, taskId }: Caller): boolean {
-  return taskId === undefined && scopes !== undefined && !grants(scopes, 'control')
+function changesOnlyOwn({ scopes, taskId }: Caller): boolean {
+  return taskId === undefined && scopes !== undefined && (scopes.includes('own') || !grants(scopes, 'control'))
 }
 
 /** Whether a caller may affect a task: give it a child, or make it wait for another one. */
-export function mayAffect(caller: Caller, principal: string | undefined): boolean {
-  return !onlyCreates(caller) || (principal !== undefined && principal === principalOf(caller))
+export function mayAffect(caller: Caller, principal: string | null | undefined): boolean {
+  return !changesOnlyOwn(caller) || (principal != null && principal === principalOf(caller))
 }
 
 /** Whether a caller may learn that a task that it names exists. */
-export function mayKnowOf(caller: Caller, principal: string | undefined): boolean {
-  return mayAffect(caller, principal) || grants(caller.scopes ?? [], 'read')
+export function mayKnowOf(caller: Caller, principal: string | null | undefined): boolean {
+  const { scopes = [] } = caller
+  return mayAffect(caller, principal) || (!scopes.includes('own') && grants(scopes, 'read'))
 }
 
 /** The surfaces of the program that holds the engine. */
@@ -153,7 +166,7 @@ export const callerSchema: () => z.ZodType<Caller> = once(() =>
     owner: z.string().min(1).max(100).exactOptional(),
     model: z.literal(true).exactOptional(),
     abilities: z.array(abilityListSchema).max(1000).exactOptional(),
-    scopes: z.array(z.enum(accessClasses)).max(100).exactOptional(),
+    scopes: z.array(z.enum(scopeNames)).max(100).exactOptional(),
     bounds: creationBoundsSchema.exactOptional(),
     maxTasksPerCall: z.int().min(1).exactOptional(),
   }),

@@ -8,7 +8,7 @@ const closedModules: readonly string[] = ['ldg', 'bus']
 
 /** True, or the reason why the caller may not call the ability. */
 export function mayCall(
-  ability: Pick<Ability, 'id' | 'moduleName' | 'models' | 'access'>,
+  ability: Pick<Ability, 'id' | 'moduleName' | 'models' | 'access' | 'own'>,
   caller: Caller,
 ): true | string {
   const { id, moduleName, models, access } = ability
@@ -16,6 +16,7 @@ export function mayCall(
   if (scopes !== undefined && !grants(scopes, access)) {
     return `it needs the scope \`${access}\`, and the credentials have ${scopes.length === 0 ? 'none' : scopes.join(', ')}`
   }
+  if (scopes?.includes('own') && !ability.own) return 'it is not for credentials with the scope `own`'
   if (!models && caller.model) return 'it is not for models'
   if (caller.taskId !== undefined) {
     if (closedModules.includes(moduleName)) return `no task may call ${moduleName}:*`

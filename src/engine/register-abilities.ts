@@ -11,7 +11,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { memoryOperations } from '../memory/operations/index.ts'
 import type { MemoryAbilityHost } from '../memory/operations/memory-ability-host.ts'
-import { requireWithin } from '../operations/steps/conditions.ts'
+import { requireOwn } from '../operations/steps/conditions.ts'
 import { planRun } from '../plans/operations/run.ts'
 import type { PlansRoot } from '../plans/plans-root.ts'
 import { hostedOperations } from './operations.ts'
@@ -123,7 +123,7 @@ export function registerOnBuses(
       removals.push(bus.register(renamedAbility(ability, `${runs?.module}:${ability.id}`)))
     if (runBus !== bus) removals.push(forwardAbilities(runBus, bus, new Set(vocabulary)))
     for (const each of new Set([bus, runBus])) {
-      removals.push(each.useGuard(({ taskId }, named) => host.read((tx) => requireWithin(tx, taskId as string, named))))
+      removals.push(each.useGuard((caller, named) => host.read((tx) => requireOwn(tx, caller, named))))
     }
     return removeAll
   } catch (error) {

@@ -58,8 +58,6 @@ export interface TaskPolicy extends PolicyFields {
   bounds?: TaskBounds
   /** The W3C `traceparent` of what created it; absent: that was not traced. */
   traceparent?: string
-  /** The principal that created it or one of its ancestors. Absent: no credentials were needed. */
-  principal?: string
   /** Set by a manual retry: new calls are made although recorded ones have not been replayed. */
   divergence?: 'allow'
   /** Set by a manual retry: ids of completed calls that the task makes again. */
@@ -78,6 +76,8 @@ export interface TaskRecord extends StoredFields {
   /** Set by the ledger at creation, rising, never reused: the tie-break of everything that is sorted by time. */
   seq: number
   id: string
+  /** The principal of its parent, else that created it. Null: no credentials were needed. Never changes. */
+  principal: string | null
   status: TaskStatus
   statusReason: string | null
   /** A group has no work of its own: it starts with its first child and ends with its last. */
@@ -138,6 +138,8 @@ export interface TaskRecord extends StoredFields {
   version: number
   createdAt: number
   updatedAt: number
+  /** When its attempt first became WORKING; null before, and again once a retry begins the next attempt. */
+  startedAt: number | null
   /** Set exactly while the task is settled. */
   completedAt: number | null
   /** Set when the task was deleted; the row stays until it is purged. */
@@ -205,6 +207,8 @@ export interface Task<R = unknown> extends StoredFields {
   version: number
   createdAt: number
   updatedAt: number
+  /** When its attempt first became WORKING; null before. */
+  startedAt: number | null
   completedAt: number | null
 }
 
@@ -283,6 +287,8 @@ export type Changes = Partial<
     | 'snapshot'
     | 'version'
     | 'createdAt'
+    | 'principal'
+    | 'startedAt'
     | 'completedAt'
   >
 >

@@ -79,6 +79,8 @@ export interface TaskFilter {
   ids?: readonly string[] | undefined
   /** The forks of this task. */
   forkedFrom?: string | undefined
+  /** The principal of the task (`TaskRecord.principal`). */
+  principal?: string | undefined
   /** System tasks only (true), or also (`include`). Default: none, unless the filter names tasks or their parent. */
   system?: boolean | 'include' | undefined
   /** Whether a fork of it exists. */

@@ -97,9 +97,9 @@ export const contentOfTables = {
     progress: inside({ note: text }),
     ...noneOf('seq id key executor parentId status ready claimable held group lane depth childCount madeBelow'),
     ...noneOf(
-      'owner fence leaseMs leaseUntil generation attempt run runOpen openBlockers stuckBy forkedFrom system wakes crashes priority',
+      'owner fence leaseMs leaseUntil generation attempt run runOpen openBlockers stuckBy forkedFrom principal system wakes crashes priority',
     ),
-    ...noneOf('notBefore deadline role tags version createdAt updatedAt completedAt deletedAt createdBy'),
+    ...noneOf('notBefore deadline role tags version createdAt updatedAt startedAt completedAt deletedAt createdBy'),
     ...noneOf('mayRunCommands'),
     // It contains the name, and is written again when that changes.
     snapshot: none,

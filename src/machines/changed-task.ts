@@ -5,12 +5,13 @@ import { writeSnapshot } from './task-snapshot.ts'
 
 /** The task in its next state. Its derived columns follow when all effects of the transition on the row are known (`derive`). */
 export function moved(task: TaskRecord, status: TaskStatus, at: number, changes: Changes = {}): TaskRecord {
+  const next = { ...task, statusReason: null, ...changes }
+  const began = next.attempt === task.attempt && next.generation === task.generation ? task.startedAt : null
   return {
-    ...task,
-    statusReason: null,
-    ...changes,
+    ...next,
     status,
     updatedAt: at,
+    startedAt: status === 'working' ? (began ?? at) : began,
     completedAt: isSettled(status) ? at : null,
   }
 }

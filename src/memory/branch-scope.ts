@@ -120,7 +120,7 @@ function* branchOf(tx: Reads, taskId: string | undefined, agentId: string | unde
 /** Accepts the caller's own tasks and the task of its team; from a caller without a task that writes, the tasks that it may affect. */
 function* requireNameable(tx: Reads, caller: Caller, taskId: string, purpose: 'read' | 'write'): Op<void> {
   if (caller.taskId === undefined) {
-    const { principal } = (yield* tx.task.get(taskId))?.policy ?? {}
+    const principal = (yield* tx.task.get(taskId))?.principal
     if (purpose === 'write' && !mayAffect(caller, principal)) requireTask(undefined, taskId)
     return
   }

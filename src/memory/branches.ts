@@ -19,7 +19,7 @@ export function* requireBranch(tx: Reads, name: string): Op<BranchRecord> {
  */
 export function* requireBranchFor(tx: Reads, caller: Caller, name: string): Op<BranchRecord> {
   const found = yield* requireBranch(tx, name)
-  if (found.taskId === null || mayAffect(caller, (yield* tx.task.get(found.taskId))?.policy.principal)) return found
+  if (found.taskId === null || mayAffect(caller, (yield* tx.task.get(found.taskId))?.principal)) return found
   throw unknownBranch(name)
 }
 

@@ -1,19 +1,18 @@
 // Which tasks a caller may see and name: a program all of them, a run or a model its own task and the tasks below it. The bus has
 // validated the ids before; these functions validate them again inside the read or step that uses them.
-import type { Caller } from '../bus/caller.ts'
+import { type Caller, ownPrincipalOf } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
+import type { TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Reads, TaskFilter } from '../ledger/ledger.ts'
-import { requireWithin } from './steps/conditions.ts'
-
-/** @throws ErrandError FORBIDDEN { taskId, scope } */
-export function* requireOwn(tx: Reads, { taskId }: Caller, named: readonly string[]): Op<void> {
-  if (taskId !== undefined) yield* requireWithin(tx, taskId, named)
-}
 
 /** Those of the tasks that the caller may see: all, or for a caller with a task itself and the tasks below it. */
-export function* visibleAmong(tx: Reads, { taskId }: Caller, tasks: readonly TaskRecord[]): Op<TaskRecord[]> {
-  if (taskId === undefined) return [...tasks]
+export function* visibleAmong(tx: Reads, caller: Caller, tasks: readonly TaskRecord[]): Op<TaskRecord[]> {
+  const { taskId } = caller
+  if (taskId === undefined) {
+    const principal = ownPrincipalOf(caller)
+    return tasks.filter((task) => principal === undefined || task.principal === principal)
+  }
   const own: TaskRecord[] = []
   for (const task of tasks) {
     if (task.id === taskId || (yield* tx.task.ancestors(task.id)).some(({ id }) => id === taskId)) own.push(task)
@@ -21,14 +20,38 @@ export function* visibleAmong(tx: Reads, { taskId }: Caller, tasks: readonly Tas
   return own
 }
 
-/** Restricts a list for a caller with a task to the tasks below it, without the task itself. */
-export function belowCaller(filter: TaskFilter, { taskId }: Caller): TaskFilter {
-  return taskId === undefined ? filter : { ...filter, below: taskId }
+/** Restricts a list: for a caller with a task to the tasks below it, without the task itself, and for the scope `own` to those of the principal. */
+export function belowCaller(filter: TaskFilter, caller: Caller): TaskFilter {
+  if (caller.taskId !== undefined) return { ...filter, below: caller.taskId }
+  const principal = ownPrincipalOf(caller)
+  return principal === undefined ? filter : { ...filter, principal }
+}
+
+/** The events of the tasks that a caller with the scope `own` may see; of any other caller all, because it has named its task. */
+export function* visibleEvents(tx: Reads, caller: Caller, events: readonly TaskEvent[]): Op<TaskEvent[]> {
+  const principal = ownPrincipalOf(caller)
+  if (principal === undefined) return [...events]
+  const own = new Set<string>()
+  for (const id of new Set(events.map(({ taskId }) => taskId))) {
+    if ((yield* tx.task.get(id))?.principal === principal) own.add(id)
+  }
+  return events.filter(({ taskId }) => own.has(taskId))
 }
 
 /** The given ones of an input's optional task ids. */
 export function idsIn(...ids: ReadonlyArray<string | undefined>): string[] {
   return ids.filter((id) => id !== undefined)
+}
+
+/** Refuses abilities about all tasks. @throws ErrandError FORBIDDEN for a caller with a task, or with the scope `own`. */
+export function refuseAllTasks(caller: Caller, abilityId: string): void {
+  refuseTasks(caller, abilityId)
+  if (ownPrincipalOf(caller) === undefined) return
+  throw new ErrandError(
+    'FORBIDDEN',
+    `${abilityId} concerns all tasks, and the credentials have the scope \`own\`. Name a task that they created.`,
+    { abilityId },
+  )
 }
 
 /** Refuses abilities about all tasks to models. @throws ErrandError FORBIDDEN for a caller with a task. */

@@ -189,6 +189,10 @@ export function planJsonSchema(): object {
     .strictObject({ ...planTaskSchema.shape, tasks: z.lazy(() => inside).optional() })
     .meta({ id: 'task' })
   const inside = z.record(z.string(), task).describe('Tasks by name.')
-  const schema = z.toJSONSchema(z.strictObject({ ...planSchema.shape, tasks: inside }), { io: 'input' })
+  // A handler is checked by a function, which has no JSON Schema.
+  const schema = z.toJSONSchema(z.strictObject({ ...planSchema.shape, tasks: inside }), {
+    io: 'input',
+    unrepresentable: 'any',
+  })
   return { ...schema, patternProperties: { '^x-': {} } }
 }

@@ -13,6 +13,7 @@ const meta = (id: string, models = true, access: Access = 'read') => ({
   moduleName: id.slice(0, id.indexOf(':')),
   models,
   access,
+  own: false,
 })
 const task = (...abilities: string[][]): Caller => ({ ...model, abilities })
 

@@ -43,6 +43,7 @@ describe('engine.create', () => {
       generation: 1,
       attempt: 1,
       run: 0,
+      startedAt: null,
       notBefore: null,
       deadline: null,
       key: null,

@@ -132,8 +132,8 @@ describe('the summary', () => {
       }),
       options,
     )
-    expect(lines).toContain('✗ a (#7) failed: exited with 1')
-    expect(lines).toContain('✗ g/b (#8) is blocked by a (#7)')
+    expect(lines).toContain('✗ #7 a failed: exited with 1')
+    expect(lines).toContain('✗ #8 g/b is blocked by #7 a')
     expect(lines.at(-1)).toBe('3 of 5 tasks completed after 1.0s.')
   })
 
@@ -147,7 +147,7 @@ describe('the summary', () => {
       dueAt: null,
     }
     const lines = summarize(judge({ a: { seq: 7, status: 'input_required', questions: [question] } }, ['a']), options)
-    expect(lines).toContain('? a (#7) asks: Which?')
+    expect(lines).toContain('? #7 a asks: Which?')
     expect(lines).toContain("    errand answer '#7' 'x|y' --ledger 'it'\\''s.db'")
   })
 

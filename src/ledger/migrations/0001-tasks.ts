@@ -44,6 +44,7 @@ function taskTable({ integer, orderedText, numbered }: Spelling): Compilable {
       .addColumn('parent_id', 'text', (column) => column.references('task.id'))
       // No foreign key: the original may be purged before its fork.
       .addColumn('forked_from', 'text')
+      .addColumn('principal', 'text')
       .addColumn('depth', integer, (column) => column.notNull().defaultTo(0))
       .addColumn('child_count', integer, (column) => column.notNull().defaultTo(0))
       .addColumn('made_below', integer, (column) => column.notNull().defaultTo(0))
@@ -69,6 +70,7 @@ function taskTable({ integer, orderedText, numbered }: Spelling): Compilable {
       .addColumn('version', integer, required)
       .addColumn('created_at', integer, required)
       .addColumn('updated_at', integer, required)
+      .addColumn('started_at', integer)
       .addColumn('completed_at', integer)
       .addColumn('deleted_at', integer)
       .addCheckConstraint('task_settled_has_time', sql`(completed_at is not null) = (status in (${sql.raw(settled)}))`)
@@ -100,6 +102,7 @@ function familyIndexes({ index }: Spelling): Compilable[] {
       'completed_at is null and stuck_by is not null and deleted_at is null and child_count > 0',
     ),
     index('task_fork', 'task', 'forked_from', 'forked_from is not null'),
+    index('task_of_principal', 'task', 'principal, seq', 'principal is not null'),
     index('task_settled_root', 'task', 'completed_at, seq', 'parent_id is null and completed_at is not null'),
   ]
 }

@@ -28,6 +28,7 @@ export const stateFields = {
   deadline: plain,
   snapshot: plain,
   updatedAt: plain,
+  startedAt: plain,
   completedAt: plain,
 }
 
@@ -103,6 +104,7 @@ export const tasks = defineTable(
     createdAt: plain,
     stuckBy: plain,
     forkedFrom: plain,
+    principal: plain,
     system: flag,
     ...definitionFields,
     ...stateFields,

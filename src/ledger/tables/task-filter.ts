@@ -24,6 +24,7 @@ export function conditionsOf(dialect: Dialect, filter: TaskFilter): RawSql[] {
     ...(type === undefined ? [] : [hasType(type)]),
     ...(ids === undefined ? [] : [isAmong(dialect, ids)]),
     ...(filter.forkedFrom === undefined ? [] : [sql`forked_from = ${filter.forkedFrom}`]),
+    ...(filter.principal === undefined ? [] : [sql`principal = ${filter.principal}`]),
     ...(filter.forked === undefined ? [] : [hasFork(filter.forked)]),
     ...(filter.createdFrom === undefined ? [] : [sql`created_at >= ${filter.createdFrom}`]),
     ...(filter.createdTo === undefined ? [] : [sql`created_at <= ${filter.createdTo}`]),

@@ -41,12 +41,13 @@ export class TaskMatches {
   }
 
   /** The tasks that an index finds, if these are few; undefined if the whole table must be read. */
-  *fewOf({ ids, parentId, keyPrefix, forkedFrom, statuses }: TaskFilter): Op<number[] | undefined> {
+  *fewOf({ ids, parentId, keyPrefix, forkedFrom, principal, statuses }: TaskFilter): Op<number[] | undefined> {
     const narrow = [
       ...(ids === undefined ? [] : [isAmong(this.#reader.dialect, ids)]),
       ...(parentId == null ? [] : [sql`parent_id = ${parentId}`]),
       ...(keyPrefix === undefined ? [] : [beginsWith(keyPrefix)]),
       ...(forkedFrom === undefined ? [] : [sql`forked_from = ${forkedFrom}`]),
+      ...(principal === undefined ? [] : [sql`principal = ${principal}`]),
       ...(statuses === undefined ? [] : [isOneOf(statuses)]),
     ]
     for (const condition of narrow) {

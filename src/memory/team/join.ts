@@ -38,7 +38,7 @@ function* join(tx: Tx, caller: Caller, request: JoinRequest, ctx: StepContext): 
   const { taskId, agentId, role } = request
   const task = yield* loadOwn(tx, caller, taskId)
   // Joining reveals the context, so a task that the caller may not know of is reported as not found.
-  if (!mayKnowOf(caller, task.policy.principal)) requireTask(undefined, taskId)
+  if (!mayKnowOf(caller, task.principal)) requireTask(undefined, taskId)
   refuseFinal(task, 'join')
   const numbers = [...new Set(request.objectives)].toSorted((a, b) => a - b)
   const objectives = yield* requireObjectives(tx, task, numbers)

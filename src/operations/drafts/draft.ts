@@ -34,8 +34,8 @@ export interface TaskDraft extends StoredFields {
   agentNamed: boolean
   /** Whether its executor runs commands; null for one that this engine does not have. */
   runsCommands: boolean | null
-  /** Default: the principal of its parent. */
-  principal?: string
+  /** Of a task without a parent that has one. Default: none. */
+  principal?: string | null
   /** The original of a fork. */
   forkedFrom?: string
   /** Default: that of its parent. */

@@ -14,6 +14,7 @@ export const eventFeed = defineOperation({
   input: followInputSchema,
   output: () => eventSchema,
   models: false,
+  own: true,
   scope: ({ taskId }) => idsIn(taskId),
   async *stream(input, context, host) {
     for await (const page of followFeed(host, 'event:feed', input, context)) yield* page

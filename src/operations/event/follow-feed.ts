@@ -1,11 +1,13 @@
 // The feed as event:feed and event:pages return it: from a position on, in order, each event once.
 import { z } from 'zod'
 import type { AbilityContext } from '../../bus/ability-context.ts'
+import { ownPrincipalOf } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
 import { eventTypes, type TaskEvent } from '../../entities/event.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
+import { idsIn, refuseTasks, visibleEvents } from '../own-tasks.ts'
+import { requireOwn } from '../steps/conditions.ts'
 import { taskIdSchema } from '../task/task-input.ts'
 import { positionSchema } from '../views/event-view.ts'
 
@@ -34,9 +36,11 @@ export async function* followFeed(
     return after ?? (yield* tx.event.last())
   })
   const selected = types === undefined ? undefined : new Set(types)
+  const isOwn = ownPrincipalOf(caller) !== undefined
   let seen = from
   for await (const page of host.pages({ after: from, signal, taskId })) {
-    const matching = selected === undefined ? page : page.filter(({ type }) => selected.has(type))
+    const visible = isOwn ? await host.read((tx) => visibleEvents(tx, caller, page)) : page
+    const matching = selected === undefined ? visible : visible.filter(({ type }) => selected.has(type))
     if (matching.length > 0) yield matching
     seen = page.at(-1)?.seq ?? seen
   }

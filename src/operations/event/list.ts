@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import { eventSchema } from '../../entities/event.ts'
 import { defineOperation } from '../define-operation.ts'
-import { idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
+import { idsIn, refuseTasks, visibleEvents } from '../own-tasks.ts'
+import { requireOwn } from '../steps/conditions.ts'
 import { requireCursor, requireReached } from '../steps/purge.ts'
 import { taskIdSchema } from '../task/task-input.ts'
 import { positionSchema } from '../views/event-view.ts'
@@ -44,6 +45,7 @@ export const eventList = defineOperation({
       seq: positionSchema(),
     }),
   models: false,
+  own: true,
   scope: ({ taskId }) => idsIn(taskId),
   handle: ({ taskId, after = 0, before, limit }, { caller }, host) => {
     if (taskId === undefined) refuseTasks(caller, 'event:list without `taskId`')
@@ -56,7 +58,7 @@ export const eventList = defineOperation({
           ? yield* tx.event.pageAfter(after, limit, taskId)
           : yield* tx.event.pageBefore(before, limit, taskId)
       return {
-        events,
+        events: yield* visibleEvents(tx, caller, events),
         next: isLast ? null : (events.at(-1)?.seq ?? null),
         seq: yield* tx.event.last(),
       }

@@ -13,6 +13,7 @@ export const eventPages = defineOperation({
   input: followInputSchema,
   output: () => z.object({ events: z.array(eventSchema).min(1) }),
   models: false,
+  own: true,
   scope: ({ taskId }) => idsIn(taskId),
   async *stream(input, context, host) {
     for await (const events of followFeed(host, 'event:pages', input, context)) yield { events }

@@ -1,9 +1,10 @@
 // Conditions of a change, checked in the transaction of the step itself, because a task may be moved or changed between the request and the
 // step. A model may touch only its own task and those below it; a version must be the one that the caller read.
 
+import { type Caller, ownPrincipalOf } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { type Op, type Reads, type Step, step } from '../../ledger/ledger.ts'
-import { loadTask } from './step-context.ts'
+import { loadTask, requireTask } from './step-context.ts'
 
 /** @throws ErrandError FORBIDDEN { taskId, scope } for a task that is neither `scope` nor below it; also for an unknown task. */
 export function* requireWithin(tx: Reads, scope: string, ids: readonly string[]): Op<void> {
@@ -17,11 +18,31 @@ export function* requireWithin(tx: Reads, scope: string, ids: readonly string[])
   }
 }
 
-/** Refuses the step unless all tasks it names are within the scope. Null: no check. */
-export function within<R>(judged: Step<R>, scope: string | null, ids: readonly string[]): Step<R> {
-  if (scope === null) return judged
+/** Whether all tasks exist for a caller, so that there is nothing to check. */
+export function seesAll(caller: Caller): boolean {
+  return caller.taskId === undefined && ownPrincipalOf(caller) === undefined
+}
+
+/**
+ * Requires that a caller may name the tasks: all for a program, for a run or a model its own task and the tasks below it, for credentials with the
+ * scope `own` those of the principal, as if there were no others.
+ * @throws ErrandError FORBIDDEN { taskId, scope }; NOT_FOUND
+ */
+export function* requireOwn(tx: Reads, caller: Caller, named: readonly string[]): Op<void> {
+  if (caller.taskId !== undefined) return yield* requireWithin(tx, caller.taskId, named)
+  const principal = ownPrincipalOf(caller)
+  if (principal === undefined) return
+  for (const id of named) {
+    const task = yield* tx.task.get(id)
+    requireTask(task?.principal === principal ? task : undefined, id)
+  }
+}
+
+/** Refuses the step unless the caller may name all of the tasks. */
+export function within<R>(judged: Step<R>, caller: Caller, ids: readonly string[]): Step<R> {
+  if (seesAll(caller)) return judged
   return step(judged.name, function* (tx) {
-    yield* requireWithin(tx, scope, ids)
+    yield* requireOwn(tx, caller, ids)
     return yield* judged.decide(tx)
   })
 }

@@ -320,19 +320,23 @@ function requireRoom(
  * (operations/task/keys.ts); this check covers the keys of callers without a name.
  */
 function requireKeyOfOwn(draft: TaskDraft, existing: NewTask, by: Caller | undefined): void {
-  if (by !== undefined && !mayKnowOf(by, existing.policy.principal)) throw keyTaken(draft)
+  if (by !== undefined && !mayKnowOf(by, existing.principal)) throw keyTaken(draft)
 }
 
 /** Reports a task that the caller may not name as unknown. */
-function known({ stored, purged }: Loaded, id: string, isFor: (principal: string | undefined) => boolean): TaskRecord {
+function known(
+  { stored, purged }: Loaded,
+  id: string,
+  isFor: (principal: string | null | undefined) => boolean,
+): TaskRecord {
   const found = stored.get(id)
-  const task = requireTask(found !== undefined && isFor(found.policy.principal) ? found : undefined, id)
+  const task = requireTask(found !== undefined && isFor(found.principal) ? found : undefined, id)
   if (purged.has(id)) throw beingPurged(task)
   return task
 }
 
 function requireOpenParent(parentId: string, loaded: Loaded, by: Caller | undefined): void {
-  const isFor = (principal: string | undefined): boolean => by === undefined || mayAffect(by, principal)
+  const isFor = (principal: string | null | undefined): boolean => by === undefined || mayAffect(by, principal)
   const parent = known(loaded, parentId, isFor)
   const canceled = loaded.canceled.get(parentId)
   if (canceled) throw belowCanceled(`add a child to ${parentId}`, canceled, parentId)
@@ -356,7 +360,7 @@ function edgesOf(
   const named = new Set([...draft.blockedBy, ...inherited])
   return [...named].map((blockerId) => {
     if (own.has(blockerId)) return { blockerId, open: true, broken: false }
-    const isFor = (principal: string | undefined): boolean =>
+    const isFor = (principal: string | null | undefined): boolean =>
       by === undefined || inherited.has(blockerId) || mayKnowOf(by, principal)
     const { status } = known(loaded, blockerId, isFor)
     return { blockerId, open: status !== 'completed', broken: isBroken(status) }

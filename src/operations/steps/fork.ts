@@ -110,7 +110,6 @@ function* draftOf(tx: Reads, original: TaskRecord, { at, host, caller, options, 
     repeat: _repeat,
     divergence: _divergence,
     bounds: _bounds,
-    principal,
     notifyParent: _notify,
     ...policy
   } = original.policy
@@ -122,7 +121,7 @@ function* draftOf(tx: Reads, original: TaskRecord, { at, host, caller, options, 
   return {
     ...storedFrom(original),
     ...creator,
-    ...(creator.principal === undefined && principal !== undefined && { principal }),
+    principal: creator.principal ?? original.principal,
     mayRunCommands: creator.mayRunCommands && (hasInput || original.mayRunCommands),
     id: nextId('task'),
     key: null,

@@ -32,7 +32,7 @@ export function newTask(
     agentId: _agent,
     agentNamed: _named,
     runsCommands: _commands,
-    principal = parent?.policy.principal,
+    principal = null,
     forkedFrom = null,
     system = parent?.system ?? false,
     ...fields
@@ -44,9 +44,9 @@ export function newTask(
       ...inheriting(draft.policy, parent?.policy),
       ...placeInTeam(draft, parent),
       ...(bounds === undefined ? {} : { bounds }),
-      ...(principal === undefined ? {} : { principal }),
     },
     forkedFrom,
+    principal: parent?.principal ?? principal,
     system,
     status: submitted,
     statusReason: null,
@@ -76,6 +76,7 @@ export function newTask(
     version: 1,
     createdAt: at,
     updatedAt: at,
+    startedAt: null,
     completedAt: null,
     deletedAt: null,
   }

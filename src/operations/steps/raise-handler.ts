@@ -15,7 +15,6 @@ export function* raiseHandler(tx: Tx, task: TaskRecord, event: HandledEvent, ctx
   const about = yield* handledTask(tx, task, event)
   // Its parent or another task answers.
   if (about.questions?.length === 0) return
-  const { principal } = task.policy
   const opening = draft.opening.map((line) =>
     line.role === 'user' && draft.input === null
       ? { ...line, content: `${line.content}\n\n${JSON.stringify(about, null, 2)}` }
@@ -28,7 +27,7 @@ export function* raiseHandler(tx: Tx, task: TaskRecord, event: HandledEvent, ctx
     metadata: { ...draft.metadata, about },
     createdBy: task.id,
     opening,
-    ...(principal === undefined ? {} : { principal }),
+    principal: task.principal,
   }
   yield* insertSystemTask(tx, handler, { handles: task.id }, ctx)
 }

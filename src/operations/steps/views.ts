@@ -61,6 +61,7 @@ export function toTask(record: TaskRecord, blockedBy: string[], questions: Quest
     version: record.version,
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
+    startedAt: record.startedAt,
     completedAt: record.completedAt,
   }
 }

@@ -61,6 +61,7 @@ export const taskBatch = defineOperation({
   input: inputSchema,
   output: outputSchema,
   models: false,
+  own: true,
   scope: ({ filter: { ids = [], parentId } }) => [...ids, ...(parentId ? [parentId] : [])],
   async handle(input, { caller }, host) {
     requireOptions(input)

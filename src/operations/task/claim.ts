@@ -57,7 +57,7 @@ export async function claimTask(
     // one turn keep their order.
     const ctx = among === undefined ? first : await host.stepContext()
     const step = claim({ ...requestedBy(ctx, caller), leaseMs: undefined, ...options, among })
-    return host.step(within(step, caller.taskId ?? null, [named]))
+    return host.step(within(step, caller, [named]))
   })
   // Not re-read: by then the task may have another owner.
   return claimed === null ? null : ((await host.views([claimed]))[0] as Task)

@@ -6,7 +6,7 @@ import type { TaskDraft } from '../drafts/draft.ts'
 import { withHandlers } from '../drafts/handler-drafts.ts'
 import { inheritingAgent, restrictDrafts } from '../model-bounds.ts'
 import { restrictModels } from '../offered-models.ts'
-import { requireWithin, within } from '../steps/conditions.ts'
+import { requireOwn, seesAll, within } from '../steps/conditions.ts'
 import { create } from '../steps/create.ts'
 import { requestedBy } from '../steps/step-context.ts'
 import { storedKey } from './keys.ts'
@@ -18,7 +18,6 @@ import { storedKey } from './keys.ts'
  *   an executor that runs commands if the caller may not run commands, and for a model that is not offered if the caller may name no other.
  */
 export async function createTasks(host: AbilityHost, caller: Caller, specs: readonly unknown[]): Promise<Task[]> {
-  const scope = caller.taskId ?? null
   const trees = await draftsFor(host, caller, specs, 'create')
   if (trees.length === 0) return []
   const step = create({
@@ -27,12 +26,10 @@ export async function createTasks(host: AbilityHost, caller: Caller, specs: read
     treeLimits: host.drafter.treeLimits,
     by: caller,
   })
-  const roots = await host.create(scope === null ? step : within(step, scope, relativesOf(trees)), trees)
-  if (scope !== null) {
-    // The key may belong to a task that another caller has created.
-    const ids = roots.map((root) => root.id)
-    await host.read((tx) => requireWithin(tx, scope, ids))
-  }
+  const roots = await host.create(within(step, caller, relativesOf(trees, caller)), trees)
+  // The key may belong to a task that another caller has created.
+  const ids = roots.map((root) => root.id)
+  if (!seesAll(caller)) await host.read((tx) => requireOwn(tx, caller, ids))
   return host.views(roots)
 }
 
@@ -58,9 +55,12 @@ export async function draftsFor(
   return restrictModels(host, caller, drafts)
 }
 
-/** Existing tasks that the new ones refer to: their parents and blockers. */
-function relativesOf(trees: ReadonlyArray<readonly TaskDraft[]>): string[] {
+/** Existing tasks that the new ones refer to: their parents and blockers. A caller with a task may create none without a parent. */
+function relativesOf(trees: ReadonlyArray<readonly TaskDraft[]>, { taskId }: Caller): string[] {
+  const noParent = taskId === undefined ? [] : ['a task without a parent']
   const own = new Set(trees.flat().map((draft) => draft.id))
-  const named = trees.flat().flatMap((draft) => [draft.parentId ?? 'a task without a parent', ...draft.blockedBy])
+  const named = trees
+    .flat()
+    .flatMap((draft) => [...(draft.parentId === null ? noParent : [draft.parentId]), ...draft.blockedBy])
   return [...new Set(named)].filter((id) => !own.has(id))
 }

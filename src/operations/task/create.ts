@@ -75,6 +75,7 @@ export const taskCreate = defineOperation({
       task: taskRowSchema(),
     }),
   onInterrupt: 'rerun',
+  own: true,
   scope: ({ parentId: parent, blockedBy = [] }) => [...idsIn(parent), ...blockedBy],
   creationIn,
   async handle(input, { caller, identity }, host) {

@@ -82,6 +82,7 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
     input: () => z.strictObject({ ...verbShape, ...definition.input() }) as unknown as InputSchema<S>,
     output: () => taskStateSchema,
     models,
+    own: true,
     scope: (given) => [subjectOf(given).taskId, ...others(given as Input<S>)],
     handle: async (given, { caller }, host) =>
       standingOf(await change({ host, caller }, given as Input<S>, await host.stepContext())),
@@ -111,7 +112,7 @@ export function applyTo<R>(
   step: Step<R>,
   others: readonly string[] = [],
 ): Promise<R> {
-  const judged = within(expecting(step, taskId, expectedVersion), caller.taskId ?? null, [taskId, ...others])
+  const judged = within(expecting(step, taskId, expectedVersion), caller, [taskId, ...others])
   return matchingOutside(() => host.step(judged))
 }
 

@@ -5,7 +5,7 @@ import { once } from '../../core/once.ts'
 import { generationSchema } from '../../entities/run.ts'
 import type { Op, Page, Reads } from '../../ledger/ledger.ts'
 import { defineOperation, type OperationRoute } from '../define-operation.ts'
-import { requireOwn } from '../own-tasks.ts'
+import { requireOwn } from '../steps/conditions.ts'
 import { loadTask } from '../steps/step-context.ts'
 import { positionSchema } from '../views/event-view.ts'
 import { defaultLimit, taskIdSchema } from './task-input.ts'
@@ -50,6 +50,7 @@ export function taskPage<const Id extends string, O extends z.ZodObject, Row>({
     input: inputSchema,
     output,
     models: false,
+    own: true,
     scope: ({ taskId }) => [taskId],
     handle: ({ taskId, after, limit, generation }, { caller }, host) =>
       host.read(function* (tx) {

@@ -26,6 +26,7 @@ export const taskDelete = defineOperation({
   input: () => z.strictObject({ ...verbShape, children: deleteOptionsSchema().shape.children }),
   output: () => z.object({ deleted: z.boolean() }),
   models: false,
+  own: true,
   scope: ({ taskId }) => [taskId],
   handle: async ({ children, ...subject }, { caller }, host) => {
     const { taskId } = subject

@@ -5,7 +5,8 @@ import { briefError } from '../../core/errors.ts'
 import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { defineOperation } from '../define-operation.ts'
-import { requireOwn, visibleAmong } from '../own-tasks.ts'
+import { visibleAmong } from '../own-tasks.ts'
+import { requireOwn } from '../steps/conditions.ts'
 import { dependenciesOf } from '../steps/explain.ts'
 import { loadTask } from '../steps/step-context.ts'
 import { viewsOf } from '../steps/views.ts'
@@ -39,6 +40,7 @@ export const taskGet = defineOperation({
       /** End of the feed at the time of the read. */
       seq: z.int(),
     }),
+  own: true,
   scope: ({ taskId }) => [taskId],
   async handle({ taskId }, { caller }, host) {
     const { view, dependencies, dependents, ...found } = await host.read(function* (tx) {

@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import type { TaskGraph } from '../../entities/views.ts'
 import { defineOperation } from '../define-operation.ts'
-import { idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
+import { idsIn, refuseAllTasks } from '../own-tasks.ts'
+import { requireOwn } from '../steps/conditions.ts'
 import { graphOf } from '../steps/graph.ts'
 import { briefViewsOf } from '../steps/views.ts'
 import { allAsShown } from '../views/lost-runs.ts'
@@ -23,13 +24,14 @@ export const taskGraph = defineOperation({
       critical: z.array(z.object({ taskId: z.string(), holdsUp: z.int() })),
     }),
   models: false,
+  own: true,
   scope: ({ parentId }) => idsIn(parentId),
   handle: ({ parentId }, { caller }, host) => readGraph({ host, caller }, parentId),
 })
 
 /** Also serves `engine.graph`. */
 export async function readGraph({ host, caller }: ChangeContext, parentId: string | undefined): Promise<TaskGraph> {
-  if (parentId === undefined) refuseTasks(caller, 'task:graph without `parentId`')
+  if (parentId === undefined) refuseAllTasks(caller, 'task:graph without `parentId`')
   const { order, critical } = await host.read(function* (tx) {
     yield* requireOwn(tx, caller, idsIn(parentId))
     const { order, critical } = yield* graphOf(tx, parentId)

@@ -5,7 +5,8 @@ import { filterShape } from '../../entities/filter-options.ts'
 import type { Op, Reads, TaskFilter } from '../../ledger/ledger.ts'
 import { defineOperation } from '../define-operation.ts'
 import { eitherCase } from '../key-case.ts'
-import { belowCaller, idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
+import { belowCaller, idsIn, refuseAllTasks } from '../own-tasks.ts'
+import { requireOwn } from '../steps/conditions.ts'
 import { requireCursor } from '../steps/purge.ts'
 import { filterOf } from '../task-filter.ts'
 import { positionSchema } from '../views/event-view.ts'
@@ -60,11 +61,12 @@ export const taskList = defineOperation({
       next: positionSchema().nullable(),
       seq: positionSchema(),
     }),
+  own: true,
   scope: namedIn,
   async handle(input, { caller }, host) {
     const { tasks, ...rest } = await host.read(function* (tx) {
       yield* requireOwn(tx, caller, namedIn(input))
-      if (input.at !== undefined) refuseTasks(caller, 'task:list of the past')
+      if (input.at !== undefined) refuseAllTasks(caller, 'task:list of the past')
       const seq = yield* tx.event.last()
       const { at: _at, after: _after, limit: _limit, ...given } = input
       const filter = belowCaller(filterOf(given), caller)

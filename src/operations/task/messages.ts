@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { omitUndefined } from '../../core/omit-undefined.ts'
 import { type MessageRecord, reasoningIn } from '../../entities/message.ts'
 import { defineOperation } from '../define-operation.ts'
-import { requireOwn } from '../own-tasks.ts'
+import { requireOwn } from '../steps/conditions.ts'
 import { loadTask } from '../steps/step-context.ts'
 import { ledgerMessageSchema, toLedgerMessage } from '../views/message-view.ts'
 import { defaultLimit, limitSchema, taskIdSchema } from './task-input.ts'
@@ -55,6 +55,7 @@ export const taskMessages = defineOperation({
       ),
       next: z.number().describe('Position of the last returned message; `after` if there is none.'),
     }),
+  own: true,
   scope: ({ taskId }) => [taskId],
   handle: ({ taskId, after, limit }, { caller }, host) =>
     host.read(function* (tx) {

@@ -14,6 +14,7 @@ export const taskNote = defineOperation({
   input: () => z.strictObject({ taskId: taskIdSchema, text: spokenText().min(1) }),
   output: () => z.object({ messageId: z.string() }),
   models: false,
+  own: true,
   scope: ({ taskId }) => [taskId],
   async handle({ taskId, text }, { caller }, host) {
     const ctx = requestedBy(await host.stepContext(), caller)

@@ -76,6 +76,7 @@ export const taskStream = defineOperation({
       z.object({ type: z.literal('end'), ...base(), status: z.enum(['completed', 'failed', 'canceled']) }),
     ]),
   models: false,
+  own: true,
   scope: ({ taskId }) => [taskId],
   async *stream({ taskId, after }, { caller, signal }, host) {
     const engine = await host.engineFor(caller)

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { taskStatuses } from '../../entities/task.ts'
 import { type Why, whyReasons } from '../../entities/views.ts'
 import { defineOperation } from '../define-operation.ts'
-import { requireOwn } from '../own-tasks.ts'
+import { requireOwn } from '../steps/conditions.ts'
 import { explain } from '../steps/explain.ts'
 import { numbered } from '../steps/explain-other-tasks.ts'
 import type { ChangeContext } from './define-change.ts'
@@ -35,6 +35,7 @@ export const taskWhy = defineOperation({
       at: z.number().nullable(),
     }),
   models: false,
+  own: true,
   scope: ({ taskId }) => [taskId],
   handle: ({ taskId }, { caller }, host) => readWhy({ host, caller }, taskId),
 })

@@ -40,6 +40,7 @@ export const taskRowSchema = once(() =>
     version: z.int(),
     createdAt: z.number(),
     updatedAt: z.number(),
+    startedAt: z.number().nullable(),
     completedAt: z.number().nullable(),
   }),
 )
@@ -73,6 +74,7 @@ export function toRow(task: BriefRecord): TaskRow {
     version: task.version,
     createdAt: task.createdAt,
     updatedAt: task.updatedAt,
+    startedAt: task.startedAt,
     completedAt: task.completedAt,
   }
 }
@@ -89,6 +91,7 @@ export function toPastRow({ task, event }: TaskAtEvent): TaskRow {
     status,
     error: status === 'failed' && task.status === 'failed' ? toRow(task).error : null,
     updatedAt: event.at,
+    startedAt: task.startedAt !== null && task.startedAt <= event.at ? task.startedAt : null,
     completedAt: isSettled(status) ? event.at : null,
   }
 }

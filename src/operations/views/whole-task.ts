@@ -32,6 +32,7 @@ export const wholeTaskSchema = once(() =>
     version: z.int(),
     createdAt: z.number(),
     updatedAt: z.number(),
+    startedAt: z.number().nullable(),
     completedAt: z.number().nullable(),
   }),
 )

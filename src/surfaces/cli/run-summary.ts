@@ -95,9 +95,9 @@ function commandWith(ledgerFlag: string[]) {
     `    ${shellCommand('errand', verb, taskNumber(task), ...rest, ...ledgerFlag)}`
 }
 
-/** `collect/lines (#4)`: the path in the plan, and the number that every verb takes. */
-function planLabel(task: Task): string {
-  return `${cleanLine(markOf(task)?.path ?? task.name)} (${taskNumber(task)})`
+/** `#4 collect/lines`: the number that every verb takes, and the path in the plan. */
+export function planLabel(task: Task): string {
+  return `${taskNumber(task)} ${cleanLine(markOf(task)?.path ?? task.name)}`
 }
 
 /** The last lines of a task's output, or of its answer. */

@@ -12,6 +12,7 @@ import { type CommandIo, isLiveTerminal, type Output, printValue } from '../term
 import { untilInterrupted } from '../terminal/stop-listener.ts'
 import { ownerLabel, shortId, stateLabel, taskLabel } from '../terminal/task-labels.ts'
 import { isChosen, type TaskChoice } from '../terminal/task-list.ts'
+import { readReasons, type TaskReasons } from '../terminal/task-reasons.ts'
 import { taskTable } from '../terminal/task-table.ts'
 import { fitWidth } from '../terminal/terminal-text.ts'
 import { watchScreen } from '../terminal/watch-screen.ts'
@@ -49,7 +50,10 @@ async function watchOnScreen(
       clock,
       bell,
       signal,
-      read: () => engine.list({ ...choice, limit: Math.min(roomIn(io.stdout), maxPageSize) }),
+      read: async () => {
+        const page = await engine.list({ ...choice, limit: Math.min(roomIn(io.stdout), maxPageSize) })
+        return { ...page, reasons: await readReasons(engine, page.tasks) }
+      },
       draw: (page, now) => drawPage(page, now, io.stdout),
     })
   } finally {
@@ -65,12 +69,16 @@ function roomIn({ rows }: Size): number {
 }
 
 /** One frame, which fits the terminal even if it was resized since the tasks were read. */
-export function drawPage({ tasks, total }: TaskPage, now: number, size: Size): string[] {
+export function drawPage(
+  { tasks, total, reasons }: TaskPage & { reasons?: TaskReasons },
+  now: number,
+  size: Size,
+): string[] {
   const columns = (size.columns || 80) - 1
   const shown = tasks.slice(0, roomIn(size))
   const more = total > shown.length ? `, ${total - shown.length} not shown` : ''
   const count = total === 0 ? 'No tasks' : `${total} ${total === 1 ? 'task' : 'tasks'}${more}`
-  return [...taskTable(shown, now, columns), fitWidth(count, columns)]
+  return [...taskTable(shown, now, columns, reasons), fitWidth(count, columns)]
 }
 
 async function watchAsLines(io: CommandIo, engine: Engine, options: WatchOptions, signal: AbortSignal): Promise<void> {

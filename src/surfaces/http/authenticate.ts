@@ -19,6 +19,8 @@ export interface Admitted {
   bus: HttpEngine['bus']
   principal: Principal
   caller: Caller
+  /** When its credentials end, if they do by themselves; its streams end then. */
+  expiresAt: number | undefined
   /** The key under which limits count the principal. */
   limitKey: string
 }
@@ -54,10 +56,10 @@ export class Admission {
     const address = addressOf(peer)
     const judged = await this.#credentials.judge(request, address)
     if (judged.principal === null) throw unauthenticated(judged.waitSeconds)
-    const { principal } = judged
+    const { principal, expiresAt } = judged
     const limitKey = limitKeyOf(principal, address)
     onAnswered.release = this.#limited(limitKey)
-    return { bus: await this.#busOf(principal), principal, caller: this.#callerOf(principal), limitKey }
+    return { bus: await this.#busOf(principal), principal, caller: this.#callerOf(principal), expiresAt, limitKey }
   }
 
   /**

@@ -24,6 +24,11 @@ export interface HttpOptions extends RequestGuardOptions {
    * has every right: use it only behind a server that authenticates requests.
    */
   token?: string | false
+  /**
+   * Signs the tokens for one task that the handler makes (`http.token`): at least 32 characters. With the same secret they stay valid after a
+   * restart and at other servers. Default: random.
+   */
+  tokenSecret?: string
   /** The path prefix of the routes, like `/errand`. Default: none. */
   basePath?: string
   /**
@@ -57,6 +62,7 @@ export const httpOptionsSchema = z
   .strictObject({
     authenticate: functionOf<Authenticate>('(request) => principal or null').optional(),
     token: tokenSchema.optional(),
+    tokenSecret: z.string().min(32, 'expected at least 32 characters').optional(),
     ...requestGuardShape,
     basePath: z
       .string()

@@ -237,6 +237,7 @@ export class HttpService {
     return this.#streams.answer({
       request,
       limitKey: client.limitKey,
+      endsAt: client.expiresAt,
       shape,
       lastId,
       open: (signal) => bus.stream(source, input, { caller, signal }) as AsyncGenerator<unknown, void, undefined>,

@@ -21,6 +21,8 @@ export interface StreamRequest {
   request: ServedRequest
   /** The key under which limits count the client. */
   limitKey: string
+  /** When the stream ends, whatever is left of it; undefined: only with the last item. */
+  endsAt?: number | undefined
   /** Opens the stream of the ability. It starts with the first read and ends when the signal aborts. */
   open: (signal: AbortSignal) => AsyncGenerator<unknown, void, undefined>
   shape: StreamShape
@@ -114,6 +116,7 @@ class EventStream {
   #hasSentRetry = false
   #lastName: string | undefined
   #stalled: unknown
+  #expiry: unknown
   #ended = false
 
   constructor(request: StreamRequest, settings: EventStreamSettings, onEnd: () => void) {
@@ -149,6 +152,10 @@ class EventStream {
       return false
     }
     this.#awaitClient()
+    const { endsAt } = this.#request
+    const { clock } = this.#settings
+    if (endsAt !== undefined && !this.#ended)
+      this.#expiry = clock.setTimeout(this.end, Math.max(0, endsAt - clock.now()))
     return true
   }
 
@@ -264,6 +271,7 @@ class EventStream {
     if (this.#ended) return
     this.#ended = true
     this.#settings.clock.clearTimeout(this.#stalled)
+    this.#settings.clock.clearTimeout(this.#expiry)
     this.#request.request.signal.removeEventListener('abort', this.end)
     this.#aborting.abort()
     // Not awaited, and its errors are ignored: a blocked ability reaches its `finally` later.

@@ -22,6 +22,7 @@ import {
 import { taskFlowchart } from '../terminal/task-flowchart.ts'
 import { changedLine, stateLabel, taskLabel, taskNumbers, whyLines } from '../terminal/task-labels.ts'
 import { openTasks } from '../terminal/task-list.ts'
+import { readReasons } from '../terminal/task-reasons.ts'
 import { hiddenNote, taskTable } from '../terminal/task-table.ts'
 import { readTree, readTrees, treeLines } from '../terminal/task-tree.ts'
 import { cleanLine } from '../terminal/terminal-text.ts'
@@ -61,7 +62,8 @@ export const readVerbs: ReplVerbs = {
       const tasks = await (rest === ''
         ? openTasks(engine, allBriefly)
         : allBriefly(engine, status.length === 0 ? {} : { status }))
-      printer.lines(tasks.length === 0 ? ['no tasks'] : taskTable(tasks, clock.now(), printer.columns))
+      const reasons = await readReasons(engine, tasks)
+      printer.lines(tasks.length === 0 ? ['no tasks'] : taskTable(tasks, clock.now(), printer.columns, reasons))
       const hidden = rest === '' ? await hiddenNote(engine, tasks.length, '/ps all') : undefined
       if (hidden !== undefined) printer.line(hidden)
     },

@@ -2,13 +2,13 @@
 // and formats them.
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { formatDuration } from '../../core/duration.ts'
-import { isSettled, type TaskStatus } from '../../entities/task.ts'
+import type { TaskStatus } from '../../entities/task.ts'
 import type { AnswerPrompt } from './answer-prompt.ts'
 import { type CommandIo, hasColor } from './io.ts'
 import { LiveScreen } from './live-screen.ts'
 import { createPaint, type Paint } from './paint.ts'
-import type { Reporter, RoundRows, Row } from './round-rows.ts'
-import { cleanLine, displayWidth, firstLine, fitWidth, padWidth } from './terminal-text.ts'
+import { type Reporter, type RoundRows, type Row, rowLabel } from './round-rows.ts'
+import { displayWidth, firstLine, fitWidth, padWidth } from './terminal-text.ts'
 
 const frameMs = 100
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
@@ -27,6 +27,7 @@ export function createLiveView(
   { prompt, clock = systemClock }: { prompt?: AnswerPrompt | undefined; clock?: Clock } = {},
 ): Reporter {
   const screen = new LiveScreen(io.stdout)
+  const begunAt = clock.now()
   const paint = createPaint(hasColor(io))
   let tick = 0
   let timer: unknown
@@ -38,7 +39,7 @@ export function createLiveView(
     const now = clock.now()
     // The tree has at least a row and its counts, and the cursor a line below.
     const question = prompt?.draw(view.rows, { columns, height: rows - 3 }, now) ?? []
-    const lines = drawFrame(view.rows, { now, tick, columns, height: rows - 1 - question.length, paint })
+    const lines = drawFrame(view.rows, { now, begunAt, tick, columns, height: rows - 1 - question.length, paint })
     screen.draw([...lines, ...question.map(paint.asking)])
   }
   const turn = () => {
@@ -62,6 +63,8 @@ export function createLiveView(
 
 export interface FrameOptions {
   now: number
+  /** When the run began. */
+  begunAt: number
   /** The number of the frame, for the spinner. */
   tick: number
   columns: number
@@ -73,8 +76,14 @@ export interface FrameOptions {
 /** The most relevant rows that fit, in the order of the plan, one per line, and a line with counts. */
 export function drawFrame(rows: readonly Row[], options: FrameOptions): string[] {
   const shown = choose(rows, Math.max(1, options.height - 1))
-  const widths = widthsOf(shown, options)
-  return [...shown.map((row) => drawRow(row, widths, options)), drawCount(rows, shown, options)]
+  const noted = shown.map((row) => ({ row, note: row.group ? progressOf(row, rows) : noteOf(row) }))
+  const widths = widthsOf(noted, options)
+  return [...noted.map((each) => drawRow(each, widths, options)), drawCount(rows, shown, options)]
+}
+
+interface NotedRow {
+  row: Row
+  note: string
 }
 
 interface Widths {
@@ -84,11 +93,12 @@ interface Widths {
 }
 
 /** The widths of the columns. On a narrow terminal a long name is cut, so that its note can be read. */
-function widthsOf(rows: readonly Row[], { now, columns }: FrameOptions): Widths {
+function widthsOf(noted: readonly NotedRow[], { now, columns }: FrameOptions): Widths {
   const widest = (texts: string[]) => Math.max(0, ...texts.map(displayWidth))
+  const rows = noted.map(({ row }) => row)
   const word = widest(rows.map((row) => row.word))
   const time = widest(rows.map((row) => elapsed(row, now)))
-  const widestNote = widest(rows.map(noteOf))
+  const widestNote = widest(noted.map(({ note }) => note))
   const notes = widestNote === 0 ? 0 : Math.max(minNoteWidth, widestNote)
   const free = columns - headWidth({ name: 0, word, time }) - 3
   const preferred = Math.min(defaultNameWidth, free - Math.min(preferredNoteWidth, notes))
@@ -102,7 +112,7 @@ function headWidth({ name, word, time }: Widths): number {
 }
 
 function indentedName(row: Row): string {
-  return '  '.repeat(row.depth) + cleanLine(row.name)
+  return '  '.repeat(row.depth) + rowLabel(row, row.name)
 }
 
 function choose(rows: readonly Row[], room: number): readonly Row[] {
@@ -130,7 +140,7 @@ function styleOf(row: Row) {
   return row.ready ? queued : styles[row.status]
 }
 
-function drawRow(row: Row, widths: Widths, { now, tick, columns, paint }: FrameOptions): string {
+function drawRow({ row, note }: NotedRow, widths: Widths, { now, tick, columns, paint }: FrameOptions): string {
   const style = styleOf(row)
   const color = paint[style.color]
   const word = padWidth(row.word, widths.word)
@@ -140,18 +150,36 @@ function drawRow(row: Row, widths: Widths, { now, tick, columns, paint }: FrameO
   const head = ` ${sign} ${name}  ${word}${time}`
   const room = columns - displayWidth(head) - 3
   if (displayWidth(head.trimEnd()) >= columns) return fitWidth(head.trimEnd(), columns - 1)
-  const note = room < minNoteWidth ? '' : paint.quiet(fitWidth(noteOf(row), room))
-  return ` ${color(sign)} ${name}  ${color(word)}${time}  ${note}`.trimEnd()
+  const shownNote = room < minNoteWidth ? '' : paint.quiet(fitWidth(note, room))
+  return ` ${color(sign)} ${name}  ${color(word)}${time}  ${shownNote}`.trimEnd()
 }
 
-function drawCount(rows: readonly Row[], shown: readonly Row[], { columns, paint }: FrameOptions): string {
-  const leaves = rows.filter((row) => !row.group && row.subtask !== true)
+/** Tasks of the plan; those that agents create are no part of its progress. */
+function countable(row: Row): boolean {
+  return !row.group && row.subtask !== true
+}
+
+/** `8 of 10` of the tasks in a group, at any depth. */
+function progressOf(group: Row, rows: readonly Row[]): string {
+  const after = rows.slice(rows.indexOf(group) + 1)
+  const end = after.findIndex(({ depth }) => depth <= group.depth)
+  const inside = (end === -1 ? after : after.slice(0, end)).filter(countable)
+  return `${inside.filter(({ status }) => status === 'completed').length} of ${inside.length}`
+}
+
+function drawCount(
+  rows: readonly Row[],
+  shown: readonly Row[],
+  { now, begunAt, columns, paint }: FrameOptions,
+): string {
+  const leaves = rows.filter(countable)
   const count = (status: TaskStatus) => leaves.filter((row) => row.status === status).length
   const parts = [
     `${count('completed')} of ${leaves.length} completed`,
     ...numbered(count('working'), 'working'),
     ...numbered(count('failed'), 'failed'),
     ...numbered(rows.length - shown.length, 'not shown'),
+    formatDuration(now - begunAt),
   ]
   return paint.quiet(fitWidth(` ${parts.join(', ')}`, columns - 1))
 }
@@ -167,9 +195,8 @@ function elapsed(row: Row, now: number): string {
 }
 
 function noteOf(row: Row): string {
-  if (row.group) return ''
   if (row.status === 'input_required' && !row.ready) return firstLine(row.question?.question ?? '')
-  if (row.status === 'failed') return row.error
-  const attempt = row.attempt > 1 && !isSettled(row.status) ? `attempt ${row.attempt}: ` : ''
-  return row.status === 'working' ? attempt + row.lastLine : attempt.replace(/: $/, '')
+  const attempt = row.attempt > 1 ? `attempt ${row.attempt}` : ''
+  const said = row.status === 'failed' ? row.error : row.status === 'working' ? row.lastLine : ''
+  return [attempt, said].filter((part) => part !== '').join(': ')
 }

@@ -12,13 +12,13 @@ import {
   textOf,
 } from './event-fields.ts'
 import { type CommandIo, print, printJson } from './io.ts'
-import type { Reporter, RoundRows, Row } from './round-rows.ts'
+import { type Reporter, type RoundRows, type Row, rowLabel } from './round-rows.ts'
 import { cleanLine, displayWidth, firstLine, padWidth, shownPiece } from './terminal-text.ts'
 
 const maxLabelWidth = 28
 
 export function createPlainLines(io: CommandIo, view: RoundRows): Reporter {
-  const labels = view.rows.filter((row) => !row.group).map((row) => displayWidth(cleanLine(row.path)))
+  const labels = view.rows.filter((row) => !row.group).map((row) => displayWidth(rowLabel(row, row.path)))
   const width = Math.min(
     maxLabelWidth,
     labels.reduce((widest, label) => Math.max(widest, label), 0),
@@ -27,7 +27,7 @@ export function createPlainLines(io: CommandIo, view: RoundRows): Reporter {
     ownsScreen: false,
     event(event, row) {
       if (row.group) return
-      const label = padWidth(cleanLine(row.path), width)
+      const label = padWidth(rowLabel(row, row.path), width)
       for (const line of linesOf(event, row)) print(io, `${label} ${line}`)
     },
     end() {},
@@ -64,7 +64,7 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
       return [modelFailure(event)]
     case 'model.prompt_cut':
       return [
-        `its provider read ${textOf(event, 'inputTokens')} tokens of about ${textOf(event, 'expectedTokens')}: the prompt was probably cut`,
+        `its provider read ${String(event.data['inputTokens'])} tokens of about ${String(event.data['expectedTokens'])}: the prompt was probably cut`,
       ]
     case 'call.started':
       return row.agent === true ? [callText(event)] : []

@@ -7,13 +7,15 @@ import type { RoundObserver } from '../../plans/follow-round.ts'
 import type { Plan } from '../../plans/plan.ts'
 import type { KnownRound } from '../../plans/round.ts'
 import { errorMessageOf, outputOf, statusAfter, textOf } from './event-fields.ts'
-import { stateLabel } from './task-labels.ts'
+import { stateLabel, taskNumber } from './task-labels.ts'
 import { cleanLine, firstLine, lastLine, shownPiece } from './terminal-text.ts'
 
 /** A question that may be answered at the terminal. */
 export type OpenQuestion = Omit<Question, 'askedAt' | 'for'> & Pick<TaskEvent, 'taskId'>
 
 export interface Row {
+  /** Null for a task that an agent has just created: its event has no number. */
+  seq: number | null
   path: string
   name: string
   depth: number
@@ -36,6 +38,11 @@ export interface Row {
   agent?: boolean
   /** An agent created it: it is not in the plan. */
   subtask?: boolean
+}
+
+/** `#12 lines`, with the name or the path of the task. */
+export function rowLabel({ seq }: Pick<Row, 'seq'>, name: string): string {
+  return seq === null ? cleanLine(name) : `${taskNumber({ seq })} ${cleanLine(name)}`
 }
 
 /** Reports a run: as a tree that is rewritten on a terminal (live-view.ts), or as lines or events (round-log.ts). */
@@ -124,6 +131,7 @@ export class RoundRows {
     if (typeof parentId !== 'string') return undefined
     return this.adopt({
       id: taskId,
+      seq: null,
       name: String(name),
       parentId,
       executor: (executor as string) ?? null,
@@ -182,7 +190,8 @@ type RowTask = Pick<
   | 'error'
   | 'questions'
   | 'blockedBy'
->
+> &
+  Pick<Row, 'seq'>
 type Position = Pick<Row, 'path' | 'name' | 'group' | 'depth'>
 
 function rowOf(position: Position, task: RowTask): Row {
@@ -208,8 +217,9 @@ function agentLine({ agent }: Row, event: TaskEvent): string {
   return event.type === 'model.failed' ? `the model failed: ${firstLine(errorMessageOf(event))}` : ''
 }
 
-function stateOf(task: RowTask): Pick<Row, 'status' | 'ready' | 'word' | 'attempt' | 'error' | 'question'> {
+function stateOf(task: RowTask): Pick<Row, 'seq' | 'status' | 'ready' | 'word' | 'attempt' | 'error' | 'question'> {
   return {
+    seq: task.seq,
     status: task.status,
     ready: isQueuedTask(task),
     word: stateLabel(task),

@@ -7,17 +7,22 @@ import { type Authenticate, type Principal, principalSchema, tenantPrincipalSche
 import { RateLimit } from './rate-limit.ts'
 import { tokenCheck } from './request-guard.ts'
 import type { ServedRequest } from './served-request.ts'
+import { hasQueryToken, type TaskTokens } from './task-tokens.ts'
 
 export interface CredentialOptions {
   authenticate?: Authenticate | undefined
   token?: string | false | undefined
   clock: Clock
+  /** Signs and reads tokens for one task. Absent: none are accepted. */
+  taskTokens?: TaskTokens
   /** True: every principal must have a tenant. False: none may have one. */
   hasTenants: boolean
 }
 
 /** `waitSeconds` is above 0 when this address has sent too many invalid credentials. */
-export type CredentialResult = { principal: Principal } | { principal: null; waitSeconds: number }
+export type CredentialResult =
+  | { principal: Principal /** When credentials that end by themselves do. */; expiresAt?: number }
+  | { principal: null; waitSeconds: number }
 
 /** 20 invalid credentials at once from one address, then one every 3 seconds, are answered with 401; further ones with 429. */
 export function createInvalidCredentialLimit(clock: Clock): RateLimit {
@@ -42,6 +47,8 @@ export class Credentials {
 
   /** @throws Error when `authenticate` throws or does not return a principal or null. */
   async judge(request: ServedRequest, address: string | undefined): Promise<CredentialResult> {
+    const bearer = this.#options.taskTokens?.bearerOf(request)
+    if (bearer !== undefined) return bearer
     const principal = await this.#principalOf(request)
     if (principal !== null) return { principal }
     const attempt = this.#attemptKind(request)
@@ -56,8 +63,10 @@ export class Credentials {
    * request, so any request may be an attempt. Requests with neither an `Authorization` header nor a cookie are counted separately, and a
    * browser that opens the page without credentials is not counted at all: it always gets the sign-in page.
    */
-  #attemptKind({ headers, method }: ServedRequest): 'credentials' | 'unknown' | undefined {
-    if (headers.has('authorization')) return 'credentials'
+  #attemptKind(request: ServedRequest): 'credentials' | 'unknown' | undefined {
+    const { headers, method } = request
+    if (headers.has('authorization') || (this.#options.taskTokens !== undefined && hasQueryToken(request)))
+      return 'credentials'
     if (this.#options.authenticate === undefined) return undefined
     if (headers.has('cookie')) return 'credentials'
     const isVisit = method === 'GET' && (headers.get('accept') ?? '').includes('text/html')

@@ -127,6 +127,7 @@ const taskExamples: Examples<TaskFilter> = {
   createdFrom: [1],
   createdTo: [1],
   forkedFrom: ['a'],
+  principal: ['owner:ann'],
   forked: [true, false],
   system: [true, false, 'include'],
 }

@@ -20,6 +20,7 @@ const queues: Array<[indexes: string, why: string]> = [
   ['task_in_lane', 'The open runs of a lane are as many as it allows.'],
   ['run_open|run_one_open', 'The open runs of engines are as many as their slots, and as they keep in memory.'],
   ['task_fork', 'The forks of one task, up to a limit, or the first that exists of each task that is compared.'],
+  ['task_of_principal', 'The tasks of one principal, up to a limit.'],
   ['run_queued', 'The runs of an engine that have what they waited for in memory.'],
 ]
 

@@ -196,11 +196,11 @@ it('errand ask reports subtasks, and accepts answers to their questions', async 
   const first = await place.errand(...args)
   expect(first.code).toBe(3)
   expect(first.err).toContain('· the part: asks: How?')
-  const id = /\? the part \(#2\) asks: How\?\n +errand answer '(#\d+)' VALUE/.exec(first.err)?.[1]
+  const id = /\? #2 the part asks: How\?\n +errand answer '(#\d+)' VALUE/.exec(first.err)?.[1]
   await place.errand('answer', id as string, 'so')
   const second = await place.errand(...args)
   expect(second).toMatchObject({ code: 0, out: 'All of it.\n' })
-  expect(second.err).toMatch(/· the part: completed/)
+  expect(second.err).toMatch(/· #2 the part: completed/)
 })
 
 it.each([

@@ -321,10 +321,10 @@ it('errand ps, show, tree and why show the owner of a task', async () => {
   await place.errand('add', 'shell', '--run', 'true')
   await place.errand('claim', '#2', '--as', 'ann', '--lease', '5m')
   const { out } = await place.errand('ps')
-  expect(out).toMatch(/^# +id +status +owner +age +attempt +name$/m)
-  expect(out).toMatch(/^1 +\w{8} +claimable +\d/m)
+  expect(out).toMatch(/^# +id +status +owner +time +attempt +name$/m)
+  expect(out).toMatch(/^1 +\w{8} +claimable +age \d/m)
   expect(out).toMatch(/^2 +\w{8} +working +ann \([45]m\d\ds left\) /m)
-  expect(out).toMatch(/^3 +\w{8} +queued +\d/m)
+  expect(out).toMatch(/^3 +\w{8} +queued +age \d/m)
   const shown = (await place.errand('show', '#2')).out
   expect(shown).toMatch(/^#2 taken: working, claimed by ann \(claim 1\), lease until 20\S+Z \([45]m\d\ds left\)$/m)
   expect(shown).toMatch(/^leaseUntil +20\d\d-\S+Z$/m)

@@ -25,7 +25,9 @@ tasks:
   greet: { after: name, run: 'echo "hello $ERRAND_RESULT_name"' }
 `)
   await using terminal = runPlan(folder)
-  await terminal.until(({ lines }) => lines.some((line) => /✓ beside/.test(line)) && lines.includes(' Who are you?'))
+  await terminal.until(
+    ({ lines }) => lines.some((line) => /✓ #\d+ beside/.test(line)) && lines.includes(' Who are you?'),
+  )
   terminal.type('Bob')
   await terminal.shows(/› Bob▏/)
   terminal.type(keys.enter)

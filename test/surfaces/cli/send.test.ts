@@ -47,7 +47,7 @@ it('errand send --abort pauses a task of another process, which reads the messag
   expect((await place.errand('send', '#1', 'not that', '--abort', '--json')).out).toContain('"status":"paused"')
   const paused = await asked.ended
   expect(paused.code).toBe(3)
-  expect(paused.err).toMatch(/‖ Choose \(#1\) is paused\n +errand resume/)
+  expect(paused.err).toMatch(/‖ #1 Choose is paused\n +errand resume/)
   await place.errand('resume', '#1')
   expect(await call(place, args, { env }).ended).toMatchObject({ code: 0, out: 'changed\n' })
   expect(fake.requests[1]?.body.messages.at(-1)).toEqual({ role: 'user', content: 'Choose\n\nnot that' })

@@ -30,6 +30,7 @@ export function taskOf(fields: Partial<Task>): Task {
     version: 1,
     createdAt: 0,
     updatedAt: 0,
+    startedAt: null,
     completedAt: null,
     ...fields,
   }

@@ -18,7 +18,7 @@ const plan = planOf('tasks: { lines: { run: x }, g: { tasks: { in: { run: y } } 
 function setup() {
   const mark = { generation: 0, edges: 0, definition: '', folder: '', invocation: '', held: false }
   const newest = ['lines', 'g', 'g/in'].map(
-    (path) => [path, { task: taskOf({ id: `task-${path}`, name: path }), mark: { ...mark, path } }] as const,
+    (path) => [path, { task: taskOf({ id: `task-${path}`, seq: 7, name: path }), mark: { ...mark, path } }] as const,
   )
   const known: KnownRound = { newest: new Map(newest), nextGeneration: 1 }
   const view = new RoundRows(plan, known)
@@ -40,9 +40,9 @@ it('errand run prints claims and releases as lines without a terminal', () => {
   emit('task.waiting', 'lines', 0, { status: 'waiting', run: 0, reason: 'interrupted' })
   emit('task.waiting', 'g/in', 0, { status: 'waiting', run: 1, reason: 'interrupted' })
   expect(io.out().split('\n')).toEqual([
-    'lines claimed by ann',
-    'lines released by ann: the lease is over',
-    'g/in  interrupted: the process that ran it died',
+    '#7 lines claimed by ann',
+    '#7 lines released by ann: the lease is over',
+    '#7 g/in  interrupted: the process that ran it died',
     '',
   ])
 })
@@ -66,14 +66,14 @@ it('errand run prints each start, line of output and end as one line without a t
   emit('question.asked', 'g/in', 0, { status: 'input_required', questionId: 'q', question: 'Which?' })
   emit('task.canceled', 'g/in', 0, { status: 'canceled', reason: 'enough' })
   expect(io.out().split('\n')).toEqual([
-    'lines started',
-    'lines | one',
-    'lines | two',
-    'lines failed in 0.2s: exited with 1 (another attempt follows)',
-    'lines started, attempt 2',
-    'lines completed in 0.3s',
-    'g/in  asks: Which?',
-    'g/in  canceled: enough',
+    '#7 lines started',
+    '#7 lines | one',
+    '#7 lines | two',
+    '#7 lines failed in 0.2s: exited with 1 (another attempt follows)',
+    '#7 lines started, attempt 2',
+    '#7 lines completed in 0.3s',
+    '#7 g/in  asks: Which?',
+    '#7 g/in  canceled: enough',
     '',
   ])
 })
@@ -97,7 +97,7 @@ it('errand run shows of a progress bar what a terminal shows at the end of its l
     status: 'working',
     text: '\r1 of 3\r2 of 3\r3 of 3\r\nend\n\r1 of 2\r2 of 2\r\n',
   })
-  expect(io.out().split('\n').slice(1, -1)).toEqual(['lines | 3 of 3', 'lines | end', 'lines | 2 of 2'])
+  expect(io.out().split('\n').slice(1, -1)).toEqual(['#7 lines | 3 of 3', '#7 lines | end', '#7 lines | 2 of 2'])
   expect(view.row('task-lines')).toMatchObject({ lastLine: '2 of 2' })
 })
 

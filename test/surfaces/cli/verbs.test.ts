@@ -211,7 +211,7 @@ it('a table in a pipe is not cut, and one on a narrow terminal keeps the names r
     return io.out()
   }
   expect(await list(undefined)).toContain(name)
-  expect(await list(40)).toMatch(/^# +status +age +name\n1 +claimable +\d.\ds +a very long nam.*…$/m)
+  expect(await list(40)).toMatch(/^# +status +time +name\n1 +claimable +age \d.\ds +a very long nam.*…$/m)
 })
 
 it('errand pause of a task that does not work advises only what the command line has, and what would be accepted', async () => {

@@ -16,6 +16,7 @@ import { TerminalScreen } from '../repl/terminal-screen.ts'
 const questionOf = (question: string) => ({ id: 'q', taskId: 'task-a', question, schema: null, dueAt: null })
 
 const rowOf = (fields: Partial<Row>): Row => ({
+  seq: null,
   path: fields.name ?? 'a',
   name: 'a',
   depth: 0,
@@ -34,7 +35,7 @@ const rowOf = (fields: Partial<Row>): Row => ({
 })
 
 const frame = (rows: Row[], fields: { columns?: number; height?: number } = {}) =>
-  drawFrame(rows, { now: 10_000, tick: 0, columns: 60, height: 24, paint: createPaint(false), ...fields })
+  drawFrame(rows, { now: 10_000, begunAt: 0, tick: 0, columns: 60, height: 24, paint: createPaint(false), ...fields })
 
 describe('drawFrame', () => {
   it('drawFrame shows a resumed or answered task that waits for a slot as queued', () => {
@@ -63,13 +64,30 @@ describe('drawFrame', () => {
     ])
     expect(lines).toEqual([
       ' ✓ done    completed       2.5s',
-      ' ▾ group   working',
+      ' ▾ group   working               0 of 1',
       ' ⠋   busy  working         6.0s  attempt 2: line 5',
       ' ? asks    input_required        Which?',
       ' ✗ bad     failed                exited with 1',
       ' · next    queued',
       ' · later   blocked',
-      ' 1 of 6 completed, 1 working, 1 failed',
+      ' 1 of 6 completed, 1 working, 1 failed, 10.0s',
+    ])
+  })
+
+  it('drawFrame shows the numbers of tasks, the progress of groups, and which attempt a task has needed', () => {
+    const lines = frame([
+      rowOf({ seq: 1, name: 'build', group: true, status: 'working' }),
+      rowOf({ seq: 2, name: 'fast', depth: 1, status: 'completed', attempt: 3 }),
+      rowOf({ seq: 3, name: 'parts', depth: 1, group: true, status: 'working' }),
+      rowOf({ seq: 12, name: 'slow', depth: 2, status: 'failed', attempt: 2, error: 'exited with 1' }),
+      rowOf({ seq: 13, name: 'by an agent', depth: 3, subtask: true, status: 'completed' }),
+      rowOf({ seq: 14, name: 'after', status: 'completed' }),
+    ])
+    expect(lines.slice(0, 4)).toEqual([
+      ' ▾ #1 build             working    1 of 2',
+      ' ✓   #2 fast            completed  attempt 3',
+      ' ▾   #3 parts           working    0 of 1',
+      ' ✗     #12 slow         failed     attempt 2: exited with 1',
     ])
   })
 

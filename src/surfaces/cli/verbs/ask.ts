@@ -14,7 +14,7 @@ import { modelFailure } from '../../terminal/event-fields.ts'
 import { exitCodes } from '../../terminal/exit-code.ts'
 import { type CommandIo, isLiveTerminal, note, printJson } from '../../terminal/io.ts'
 import { linesOf } from '../../terminal/round-log.ts'
-import { RoundRows } from '../../terminal/round-rows.ts'
+import { RoundRows, rowLabel } from '../../terminal/round-rows.ts'
 import { shellCommand } from '../../terminal/shell-quote.ts'
 import { StopListener } from '../../terminal/stop-listener.ts'
 import { taskLabel, taskNumber } from '../../terminal/task-labels.ts'
@@ -117,7 +117,7 @@ async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags
 function noteEvent(event: TaskEvent, view: RoundRows, { id }: Task, answers: AnswerStream | undefined): void {
   const row = view.apply(event)
   if (row === undefined || answers === undefined) return
-  if (event.taskId !== id) for (const line of linesOf(event, row)) answers.note(`${row.name}: ${line}`)
+  if (event.taskId !== id) for (const line of linesOf(event, row)) answers.note(`${rowLabel(row, row.name)}: ${line}`)
   else if (event.type === 'model.failed') answers.note(modelFailure(event))
 }
 

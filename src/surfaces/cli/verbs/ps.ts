@@ -8,6 +8,7 @@ import { filterFlags, filterHelp, filterIn, filterUsage } from '../../terminal/f
 import { columnsOf, note, printItems } from '../../terminal/io.ts'
 import { shellCommand } from '../../terminal/shell-quote.ts'
 import { openTasks, type TaskChoice } from '../../terminal/task-list.ts'
+import { readReasons } from '../../terminal/task-reasons.ts'
 import { hiddenNote, taskTable } from '../../terminal/task-table.ts'
 import { ledgerFlagOf } from '../ledger-path.ts'
 import { withLedger } from '../open-ledger.ts'
@@ -17,6 +18,8 @@ export const ps = defineVerb({
   usage: `ps [--all] ${filterUsage} [--ready] [--system] [--watch]`,
   help: [
     'Lists the open tasks, and the failed groups that contain one. --json prints one task per line.',
+    'The time is "for" how long a task works, how long an ended one "took", or the "age" of any other; the reason is why it failed,',
+    'or what it waits for.',
     '  --all             every task',
     ...filterHelp,
     '  --ready           only tasks that could start now: when a slot is free (queued), or when they are claimed (claimable)',
@@ -49,7 +52,8 @@ export const ps = defineVerb({
       const list = values.json ? allTasks : allBriefly
       const tasks = await (isWhole ? list(engine, choice) : openTasks<BriefTask>(engine, list))
       const none = isNarrowed ? 'No task matches.' : values.all ? 'No tasks.' : 'No open tasks.'
-      const table = tasks.length === 0 ? none : taskTable(tasks, systemClock.now(), columnsOf(io.stdout))
+      const reasons = values.json ? undefined : await readReasons(engine, tasks)
+      const table = tasks.length === 0 ? none : taskTable(tasks, systemClock.now(), columnsOf(io.stdout), reasons)
       printItems(io, values, tasks, table)
       const hidden = isWhole || values.json ? undefined : await hiddenNote(engine, tasks.length, psAllOf(values))
       if (hidden !== undefined) note(io, hidden)

@@ -31,7 +31,6 @@ import { createPaint } from '../../terminal/paint.ts'
 import { createJsonLines, createPlainLines } from '../../terminal/round-log.ts'
 import { observing, type Reporter, RoundRows } from '../../terminal/round-rows.ts'
 import { StopListener } from '../../terminal/stop-listener.ts'
-import { cleanLine } from '../../terminal/terminal-text.ts'
 import { endCommands } from '../end-commands.ts'
 import { goalNotes, modelsOf, requireModels } from '../goal-models.ts'
 import { ledgerExists, ledgerFlagOf, prepareLedger } from '../ledger-path.ts'
@@ -40,7 +39,7 @@ import { agentOptionsHelp, agentsFor } from '../model-source.ts'
 import { withLedger } from '../open-ledger.ts'
 import { decisionJson, describeDecisions, notesOn } from '../round-decisions.ts'
 import { type RunFlags, type RunPlan, readRunRequest, runOptions } from '../run-request.ts'
-import { lastLines, type SummaryOptions, summarize } from '../run-summary.ts'
+import { lastLines, planLabel, type SummaryOptions, summarize } from '../run-summary.ts'
 import { defineVerb } from '../verb.ts'
 import { planExecutors } from '../working-options.ts'
 
@@ -278,6 +277,6 @@ function resultsOf(io: CommandIo, { plan }: RunPlan, { known, before }: Ending):
   return last.flatMap(({ path }) => {
     const task = known.newest.get(path)?.task
     if (task?.status !== 'completed' || !(isLiveTerminal(io) || before.has(task.id))) return []
-    return lastLines(task).map((line) => `${cleanLine(path)} | ${line}`)
+    return lastLines(task).map((line) => `${planLabel(task)} | ${line}`)
   })
 }

@@ -12,7 +12,7 @@ it('errand cancel ends a running command of another process', async () => {
   const { code, out } = await run.ended
   expect(code).toBe(1)
   expect(out).toMatch(/^busy canceled: enough$/m)
-  expect(out).toMatch(/next \(#\d+\) is blocked by busy/)
+  expect(out).toMatch(/#\d+ next is blocked by #\d+ busy/)
   expect(place.lines('runs')).toEqual(['start'])
 })
 
@@ -22,7 +22,7 @@ it('errand pause ends a command of another process, and resume runs it again', a
   expect((await place.errand('pause', id)).code).toBe(0)
   const paused = await run.ended
   expect(paused.code).toBe(3)
-  expect(paused.out).toMatch(/‖ busy \(#\d+\) is paused\n +errand resume '#\d+'/)
+  expect(paused.out).toMatch(/‖ #\d+ busy is paused\n +errand resume '#\d+'/)
   const again = place.start('run', 'plan.yaml')
   expect((await again.ended).code).toBe(3)
   expect((await place.errand('resume', id)).code).toBe(0)
