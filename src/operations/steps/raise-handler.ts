@@ -1,7 +1,7 @@
 // Creates the handler of a task that has failed for good, or needs an answer, in the transaction in which that happens.
 import { briefError } from '../../core/errors.ts'
 import type { HandledEvent, HandledTask } from '../../entities/handler.ts'
-import type { TaskRecord } from '../../entities/task.ts'
+import { noReason, type TaskRecord } from '../../entities/task.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import type { TaskDraft } from '../drafts/draft.ts'
 import { openQuestions } from './explain.ts'
@@ -36,7 +36,7 @@ function* handledTask(tx: Reads, task: TaskRecord, event: HandledEvent): Op<Hand
   const { id: taskId, seq, name, executor, attempt, error } = task
   const about: HandledTask = { event, taskId, seq, name, executor, attempt }
   if (event === 'failure') {
-    const { code = 'TASK_FAILED', message } = briefError(error ?? { code: 'TASK_FAILED', message: 'failed' })
+    const { code, message } = briefError(error ?? { code: 'TASK_FAILED', message: noReason })
     return { ...about, error: { code, message } }
   }
   const questions = (yield* openQuestions(tx, taskId)).filter((question) => question.for === 'person')
