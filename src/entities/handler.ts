@@ -64,22 +64,23 @@ const fields = [
 
 /** The fields are parsed as those of `create` when the template is drafted. */
 export const handlerSchema = once(() =>
-  z
-    .custom<HandlerTemplate>(
-      (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  (
+    z.record(
+      z.string(),
+      z.unknown(),
       'expected the template of a task, like { executor: "notify" }',
-    )
-    .superRefine((template, context) => {
-      for (const field of Object.keys(template)) {
-        if ((fields as readonly string[]).includes(field)) continue
-        context.addIssue({
-          code: 'custom',
-          path: [field],
-          message: `a handler has no such field; it has ${fields.join(', ')}`,
-        })
-      }
-      if (template.executor === undefined && template.goal === undefined) {
-        context.addIssue({ code: 'custom', message: 'expected an `executor` or a `goal`: nothing else would run it' })
-      }
-    }),
+    ) as unknown as z.ZodType<HandlerTemplate, HandlerTemplate>
+  ).superRefine((template, context) => {
+    for (const field of Object.keys(template)) {
+      if ((fields as readonly string[]).includes(field)) continue
+      context.addIssue({
+        code: 'custom',
+        path: [field],
+        message: `a handler has no such field; it has ${fields.join(', ')}`,
+      })
+    }
+    if (template.executor === undefined && template.goal === undefined) {
+      context.addIssue({ code: 'custom', message: 'expected an `executor` or a `goal`: nothing else would run it' })
+    }
+  }),
 )
