@@ -1,6 +1,6 @@
 // The first view: what needs a person, plots, filters and the tree of all tasks.
 
-import { isFiltering } from '../model/tree.ts'
+import { isFiltering } from '../model/filters.ts'
 import { linkToNew, linkToSchedules } from '../state/navigation.ts'
 import { choice, leftOut, listing, loaded, past } from '../state/task-list.ts'
 import { BulkBar } from './bulk.tsx'
@@ -34,7 +34,13 @@ export function Overview() {
       ) : null}
       <TaskGrid />
       <BulkBar />
-      {loaded.value && total === 0 ? <NoTasks /> : null}
+      {loaded.value && total === 0 ? (
+        choice.value.system ? (
+          <p class="empty">There are no system tasks.</p>
+        ) : (
+          <NoTasks />
+        )
+      ) : null}
       {total > 0 && matched === 0 && isFiltering(choice.value) ? (
         <p class="empty">No task matches these filters.</p>
       ) : null}

@@ -5,6 +5,7 @@ import { startOf } from '../../../src/core/storable-text.ts'
 import { type Action, actionLabels, possibleActions, type StateWord } from '../model/lifecycle.ts'
 import { linkTo } from '../model/route.ts'
 import type { Task, TaskRow, TaskStatus } from '../model/wire.ts'
+import { linkToAll } from '../state/filters.ts'
 import { link } from '../state/task-list.ts'
 import { CopyButton, focusMainIfLost, LongText, StateBadge } from './elements.tsx'
 import { Markdown } from './markdown.tsx'
@@ -22,7 +23,7 @@ export function TaskHead({ task, status, word, name }: HeadProps) {
   return (
     <header class="task-head">
       <nav aria-label="Breadcrumb" class="crumbs">
-        <a href="#/">All tasks</a>
+        <a href={linkToAll.value}>All tasks</a>
         {ancestorsOf(task).map((row) => (
           <a key={row.id} href={linkTo({ view: 'task', id: row.id })}>
             {startOf(row.name, 60)}

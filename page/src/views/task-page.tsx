@@ -10,6 +10,7 @@ import { pathTaken, snapshotAfter, type TaskSnapshot, upTo } from '../model/hist
 import { type Action, isSettled, stateWord, wordOf } from '../model/lifecycle.ts'
 import { lastOutput, type OutputLine, outputLines } from '../model/output.ts'
 import type { Call, Message, RunRecord, ShownTask, TaskEvent, TaskRow, TaskStatus } from '../model/wire.ts'
+import { linkToAll } from '../state/filters.ts'
 import { session } from '../state/navigation.ts'
 import { followRows, link, past, storeShown } from '../state/task-list.ts'
 import { ActionDialog } from './action-dialog.tsx'
@@ -45,7 +46,7 @@ export function TaskPage() {
         ) : (
           <ProblemBox problem={problem}>
             <p>
-              <a href="#/">All tasks</a>
+              <a href={linkToAll.value}>All tasks</a>
             </p>
           </ProblemBox>
         )}
