@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { startOf } from '../../../src/core/storable-text.ts'
+import { canFork } from '../model/fork.ts'
 import { type Action, actionLabels, possibleActions, type StateWord } from '../model/lifecycle.ts'
 import { linkTo } from '../model/route.ts'
 import type { Task, TaskRow, TaskStatus } from '../model/wire.ts'
@@ -68,18 +69,27 @@ function classOf(action: Action, status: TaskStatus): string {
   return action === 'retry' && status === 'failed' ? 'primary' : ''
 }
 
-/** The actions that the state accepts. Questions have their answers beside them. */
-export function ActionBar({ status, onAction }: { status: TaskStatus; onAction: (action: Action) => void }) {
+interface ActionBarProps {
+  task: Task
+  status: TaskStatus
+  onAction: (action: Action) => void
+}
+
+/** The actions that the state accepts, and a fork. Questions have their answers beside them. */
+export function ActionBar({ task, status, onAction }: ActionBarProps) {
   const possible = possibleActions(status).filter((action) => action !== 'answer')
+  const offered: Action[] = canFork(task) ? [...possible, 'fork'] : possible
   const bar = useRef<HTMLDivElement>(null)
   const hadFocus = bar.current?.contains(document.activeElement) === true
   useLayoutEffect(() => {
     if (hadFocus) focusMainIfLost()
   })
-  if (possible.length === 0) return <p class="note">This task is {status}, which is final.</p>
+  const final = possible.length === 0 ? <p class="note">This task is {status}, which is final.</p> : null
+  if (offered.length === 0) return final
   return (
     <div class="actions" role="toolbar" ref={bar} aria-label="Actions">
-      {possible.map((action) => (
+      {final}
+      {offered.map((action) => (
         <button type="button" key={action} class={classOf(action, status)} onClick={() => onAction(action)}>
           {actionLabels[action]}
         </button>

@@ -87,7 +87,7 @@ function OpenedTask({ open, shown }: { open: TaskSession; shown: ShownTask }) {
     <main class={`task-page${inPast ? ' in-past' : ''}`} id="main" tabIndex={-1}>
       <TaskHead task={task} status={status} word={word} name={inPast ? (snapshot?.name ?? task.name) : task.name} />
       <div class="task-tools">
-        {inPast ? null : <ActionBar status={status} onAction={setAction} />}
+        {inPast ? null : <ActionBar task={task} status={status} onAction={setAction} />}
         <Scrubber />
       </div>
       {open.problem.value === null ? null : <ProblemBox problem={open.problem.value} />}
@@ -190,6 +190,7 @@ function SideColumn({ open, shown: { task }, inPast, snapshot, messages }: Known
         snapshot={snapshot}
         inPast={inPast}
         messages={messages}
+        forks={open.forks.value}
       />
       {isEmpty(task.input) ? null : (
         <Section title="Input">
