@@ -293,6 +293,8 @@ export interface Reads extends MemoryReads {
   }
   readonly instance: {
     open(): Op<InstanceRecord[]>
+    /** Newest first: those that are open, and those that have ended and are not forgotten. */
+    latest(limit: number): Op<InstanceRecord[]>
     get(id: string): Op<InstanceRecord | undefined>
     /** Ids whose life still matters: instances that have not ended or own an open run, and mirrors that write a folder. */
     named(): Op<string[]>

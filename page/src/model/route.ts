@@ -4,6 +4,7 @@ export type Route =
   /** `query`: the filters of the list. */
   | { view: 'overview'; query: string }
   | { view: 'schedules' }
+  | { view: 'engines' }
   | { view: 'task'; id: string }
   | { view: 'new'; parentId: string | null }
 
@@ -12,7 +13,7 @@ export function routeOf(hash: string): Route {
   const [first, second] = path.split('/').filter(Boolean)
   if (first === 'task' && second !== undefined) return { view: 'task', id: decoded(second) }
   if (first === 'new') return { view: 'new', parentId: new URLSearchParams(query).get('parent') }
-  return first === 'schedules' ? { view: first } : { view: 'overview', query }
+  return first === 'schedules' || first === 'engines' ? { view: first } : { view: 'overview', query }
 }
 
 /** A mistyped link must not break the page. */
@@ -28,6 +29,6 @@ export function linkTo(route: Route): string {
   if (route.view === 'task') return `#/task/${encodeURIComponent(route.id)}`
   if (route.view === 'new')
     return route.parentId === null ? '#/new' : `#/new?parent=${encodeURIComponent(route.parentId)}`
-  if (route.view === 'schedules') return '#/schedules'
+  if (route.view !== 'overview') return `#/${route.view}`
   return route.query === '' ? '#/' : `#/?${route.query}`
 }

@@ -85,8 +85,21 @@ export interface EngineStatus {
   claimable: number
   working: boolean
   slots: { used: number; free: number; maxConcurrent: number }
-  running: Array<{ taskId: string; name: string; executor: string; run: number; since: number }>
+  running: Array<{ taskId: string; name: string; executor: string; run: number; since: number; parked: boolean }>
   executors: string[]
+}
+
+/** An engine on the ledger. Times are epoch milliseconds. */
+export interface Instance {
+  id: string
+  pid: number
+  host: string
+  startedAt: number
+  leaseUntil: number
+  endedAt: number | null
+  state: 'working' | 'silent' | 'lost' | 'ended'
+  /** It serves this page. */
+  own: boolean
 }
 
 /** An executor of the engine. */

@@ -10,6 +10,7 @@ import { type Theme, theme } from '../state/theme.ts'
 import { AskedDialog } from './asked-dialog.tsx'
 import { CreateTask } from './create-task.tsx'
 import { ProblemBox } from './elements.tsx'
+import { Engines } from './engines.tsx'
 import { searchId } from './filters.tsx'
 import { onKey } from './grid-keys.ts'
 import { HelpDialog } from './help-dialog.tsx'
@@ -46,6 +47,7 @@ function View() {
   if (here.view === 'task') return <TaskPage />
   if (here.view === 'new') return <CreateTask />
   if (here.view === 'schedules') return <Schedules />
+  if (here.view === 'engines') return <Engines />
   return <Overview />
 }
 

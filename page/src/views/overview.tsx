@@ -1,7 +1,7 @@
 // The first view: what needs a person, plots, filters and the tree of all tasks.
 
 import { isFiltering } from '../model/filters.ts'
-import { linkToNew, linkToSchedules } from '../state/navigation.ts'
+import { linkToEngines, linkToNew, linkToSchedules } from '../state/navigation.ts'
 import { choice, leftOut, listing, loaded, past } from '../state/task-list.ts'
 import { BulkBar } from './bulk.tsx'
 import { Filters, StateFilters } from './filters.tsx'
@@ -25,6 +25,9 @@ export function Overview() {
         <Scrubber />
         <a href={linkToSchedules} class="button">
           Schedules
+        </a>
+        <a href={linkToEngines} class="button">
+          Engines
         </a>
       </div>
       {leftOut.value > 0 ? (
