@@ -29,6 +29,7 @@ export const testPrograms = [
   'crash/hung-process',
   'crash/limits-process',
   'crash/signal-process',
+  'webhooks/posting-process',
   'ledger/copy/copy-process',
   'ledger/sqlite/child-engine',
   'memory/kill-process',

@@ -139,5 +139,6 @@ export type {
   RetryPolicy,
 } from './entities/task-fields.ts'
 export type { AskOptions, SignalOptions, WaitOptions, Webhook } from './entities/wait-options.ts'
+export type { PostedEvent, WebhookOptions } from './entities/webhook-options.ts'
 export type { ChartAction, ChartConfig, ChartState, ChartTransition, MachineChart } from './machines/chart.ts'
 export { ask, createAsk } from './operations/ask.ts'

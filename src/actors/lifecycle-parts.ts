@@ -55,6 +55,8 @@ export interface LifecycleParts
   teams: TeamSteps | undefined
   /** Undefined for an engine without memory. */
   memory: ((host: EngineHost) => MemoryWork) | undefined
+  /** What posts the events of an engine with webhooks; undefined for any other. */
+  outbox(host: EngineHost): { start(): void; stop(): void; settled(): Promise<void> } | undefined
   /** Called once, when the engine closes: it accepts no more calls. */
   closed(): void
 }

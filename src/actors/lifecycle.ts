@@ -52,6 +52,7 @@ export class Lifecycle {
   readonly #parts: LifecycleParts
   readonly #actors: LiveActors
   readonly #memory: MemoryWork | undefined
+  readonly #outbox: ReturnType<LifecycleParts['outbox']>
   #startedAt = 0
   readonly #where = { pid: process.pid, host: placeOfProcess() }
   #working: Promise<void> | undefined
@@ -108,6 +109,7 @@ export class Lifecycle {
     this.inspection = new Inspection(host)
     if (options.inspect !== undefined) this.inspection.attach(options.inspect, { tasks: 'own', maxTasks: 1 })
     this.#memory = parts.memory?.(host)
+    this.#outbox = parts.outbox(host)
     this.supervisor = new Supervisor(host)
   }
 
@@ -136,8 +138,14 @@ export class Lifecycle {
     })
     await this.ledger.step(register)
     this.#memory?.start()
+    this.#outbox?.start()
     await this.supervisor.work(trees)
     this.#log?.write('info', {}, 'engine works')
+  }
+
+  /** Resolves when the deliveries of webhooks exist that follow from what has been published. */
+  async outboxSettled(): Promise<void> {
+    await this.#outbox?.settled()
   }
 
   #instanceRow(leaseUntil: number): InstanceRecord {
@@ -152,6 +160,7 @@ export class Lifecycle {
   async #close(): Promise<void> {
     const { instanceId } = this
     this.#parts.closing()
+    this.#outbox?.stop()
     if (this.#working) {
       // An engine that never began to work has no runs: its lock may be released even if its row remains.
       let released = await this.#working.then(

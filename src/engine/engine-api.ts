@@ -52,6 +52,7 @@ import type {
   TaskRef,
   Why,
 } from '../entities/views.ts'
+import type { WebhookOptions } from '../entities/webhook-options.ts'
 import type { AbilityMethods } from './ability-methods.ts'
 
 export type {
@@ -112,6 +113,11 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
    * it. Default: none, and the `url` is a path.
    */
   publicUrl?: string
+  /**
+   * Addresses to which events are posted, at least once each, signed as Standard Webhooks have it. `seq` in the body is the order of the events. Each
+   * delivery is a system task that is tried for three days. Default: none.
+   */
+  webhooks?: readonly WebhookOptions[]
   /** Answers `model:embed`: an AI SDK embedding model object (spec v3 or v4). Memory uses it only with `memory.similarity: 'embeddings'`. */
   embeddingModel?: EmbeddingModelLike
   /** Maximum of executor runs that are open in this engine at the same time. Default 10. */
@@ -460,6 +466,8 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
   /**
    * Resolves when no task that this engine may run is ready, running or on a timer. With a `SimulatedClock`: when nothing goes on in the
    * engines on this clock until the clock is moved or something comes from outside.
+   *
+   * `system`: also none of the system tasks, such as deliveries of webhooks; default false.
    */
   idle(options?: { system?: boolean }): Promise<void>
   /** Starts running tasks in a producer (`work: false`). No effect on an engine that already does. @throws ErrandError INVALID_INPUT */

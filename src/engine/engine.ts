@@ -21,8 +21,9 @@ import { refuseFault } from '../core/input-gate.ts'
 import { parse } from '../core/parse.ts'
 import { redactionBy } from '../core/redact.ts'
 import { requireRuntime } from '../core/runtime.ts'
-import { type DeclaredExecutors, type ExecutorMap, isExecutor } from '../entities/executor.ts'
+import { type AnyExecutor, type DeclaredExecutors, type ExecutorMap, isExecutor } from '../entities/executor.ts'
 import { engineOptionsSchema, type ParsedEngineOptions } from '../entities/options.ts'
+import { deliveryExecutor } from '../entities/webhook-options.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
@@ -35,6 +36,8 @@ import { requireExecutors } from '../operations/drafts/known-executors.ts'
 import { viewOf } from '../operations/steps/views.ts'
 import { PlansRoot } from '../plans/plans-root.ts'
 import { fireSchedules } from '../time/fire-schedules.ts'
+import { createDelivery } from '../webhooks/delivery.ts'
+import { Outbox } from '../webhooks/outbox.ts'
 import type { Engine, EngineOptions } from './engine-api.ts'
 import { hasUserAbility, type RunBus, registerOnBuses, type WholeHost } from './register-abilities.ts'
 import { TaskEngine } from './task-engine.ts'
@@ -84,6 +87,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
   const isUsers = (abilityId: string): boolean => (isRegistered || isShared) && hasUserAbility(runBus, abilityId)
   const agents = wings.has('agents') ? createAgents(parsed, () => isUsers('model:llm')) : onlyExecutors(parsed)
   const { executors } = agents
+  if (parsed.webhooks.length > 0) addDelivery(executors, createDelivery(parsed.webhooks, clock))
   requireExecutors(Object.keys(parsed.limits), [...executors.keys()], 'limits')
   const redaction = redactionBy(parsed.redact)
   const drafter = createDrafter(parsed, executors, ids, redaction)
@@ -209,6 +213,8 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       fireSchedules: wings.has('time') ? fireSchedules : async () => false,
       teams: wings.has('memory') ? teamSteps : undefined,
       memory: wings.has('memory') ? memoryWork : undefined,
+      outbox: (working) =>
+        parsed.webhooks.length > 0 ? new Outbox(parsed.webhooks, { ...working, drafter }) : undefined,
       closing: () => inHand?.leave(),
       closed: unregister,
     })
@@ -227,6 +233,18 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     await life?.close()
     throw unwritable(error)
   }
+}
+
+/** @throws ErrandError INVALID_INPUT for an executor of the program under its name. */
+function addDelivery(executors: Agents['executors'], delivery: AnyExecutor): void {
+  if (executors.has(deliveryExecutor)) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `An engine with \`webhooks\` has an executor ${deliveryExecutor} of its own, which posts them. Give yours another name.`,
+      { executor: deliveryExecutor },
+    )
+  }
+  executors.set(deliveryExecutor, delivery)
 }
 
 /** An engine without models runs the executors that it was given. */

@@ -435,6 +435,7 @@ export class TaskEngine extends DerivedMethods {
       const moved = this.#life.feed.moved()
       const those = (tasks: RunnableTasks) => executors.filter((name) => this.#host.canRun(name) === tasks)
       const { trees } = this.#life.supervisor
+      if (system) await this.#life.outboxSettled()
       if (!(await this.#life.read((tx) => tx.task.anyAwake(those('all'), those('named'), trees, system)))) return
       await moved
     }

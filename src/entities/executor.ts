@@ -245,14 +245,10 @@ export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z
   divergenceWaitMs?: Duration
   /** It runs its input as a command: models, and clients without the right to run commands, may not use it. Default false. */
   runsCommands?: boolean
-  /**
-   * The result of its tasks is a person's answer: models may not complete or change such a task, nor let others go on without it. Default
-   * false.
-   */
+  /** Its tasks are answers of people: models may not complete or change one, nor let others go on without it. Default false. */
   asksPeople?: boolean
-  /** The task that is created when one of its tasks fails for good. Default: the engine's. */
+  /** The tasks that are created when one of its tasks fails for good, and when one needs an answer. Default: the engine's. */
   onFailure?: HandlerTemplate
-  /** The task that is created when one of its tasks needs an answer. Default: the engine's. */
   onInputRequired?: HandlerTemplate
   run: (task: ExecutorTask<z.output<I>>, run: Run) => z.input<R> | Promise<z.input<R>>
 }
@@ -359,6 +355,8 @@ export function defineExecutor<I extends z.ZodType = z.ZodAny, R extends z.ZodTy
   })
 }
 
+const noHandlers = { onFailure: undefined, onInputRequired: undefined }
+
 /** An executor of ours: its definition needs no validation, and its schemas are made when they are first used. */
 export function ownExecutor<I extends z.ZodType, R extends z.ZodType>({
   input,
@@ -384,8 +382,7 @@ export function ownExecutor<I extends z.ZodType, R extends z.ZodType>({
     divergenceWaitMs: undefined,
     runsCommands: false,
     asksPeople: false,
-    onFailure: undefined,
-    onInputRequired: undefined,
+    ...noHandlers,
     agent: undefined,
     ...traits,
   })

@@ -37,5 +37,7 @@ export const metricsSchema = z.object({
   ...ownMetrics,
   /** Tasks of the ledger that wait for a slot, by executor. `oldestMs`: for how long the one that was changed first has not changed. */
   queue: z.array(z.object({ executor: z.string(), ready: count, oldestMs: ms })),
+  /** Deliveries of webhooks that are not over, those that wait to be tried again included. */
+  webhookBacklog: count,
 })
 export type EngineMetrics = z.output<typeof metricsSchema>

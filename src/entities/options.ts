@@ -31,6 +31,7 @@ import {
 } from './task-fields.ts'
 import { telemetrySchema } from './telemetry.ts'
 import type { AnswerSchema } from './wait-options.ts'
+import { webhooksSchema } from './webhook-options.ts'
 
 const { autoComplete, onInterrupt, onChildFailure, onDependencyFailure, tags } = taskFields
 
@@ -348,6 +349,7 @@ export const engineOptionsSchema = once(() =>
     memory: z.unknown().optional(),
     plans: z.strictObject({ root: z.string().min(1) }).optional(),
     publicUrl: publicUrlSchema.optional(),
+    webhooks: webhooksSchema(),
     embeddingModel: objectWith<object>(['doEmbed'], 'expected an embedding model object with `doEmbed`').optional(),
     maxConcurrent: z.int().min(1).default(10),
     limits: z.record(nameSchema, z.int().min(1)).default({}),

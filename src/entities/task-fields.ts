@@ -274,12 +274,12 @@ export const taskFields = {
   /** Null: none, whatever the executor and the engine have. Default: the executor's, else the engine's. */
   onFailure: field(() => handlerSchema().nullable(), {
     meaning: 'The task that is created when this one fails for good.',
-    by: ['create', 'plans'],
+    by: ['create'],
   }),
   /** The same. */
   onInputRequired: field(() => handlerSchema().nullable(), {
     meaning: 'The task that is created when this one needs the answer of a person.',
-    by: ['create', 'plans'],
+    by: ['create'],
   }),
   /** The effect of the final failure of a child on this task. Default: the engine's (`ignore`). */
   onChildFailure: field(() => z.enum(childFailurePolicies), {

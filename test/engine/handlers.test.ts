@@ -42,7 +42,7 @@ it('a task that fails for good gets its handler, its executor’s, or that of th
   for (const task of [one, two, three]) await reached(engine, task as Task, 'failed')
   await engine.idle({ system: true })
   const about = { event: 'failure', taskId: one?.id, seq: one?.seq, name: 'broken', executor: 'broken', attempt: 2 }
-  expect(seen.toSorted()).toEqual([
+  expect(seen.toSorted(([one], [other]) => one.localeCompare(other))).toEqual([
     ['of the engine', { ...about, error: { code: 'TASK_FAILED', message: 'the bank is down' } }],
     ['of the executor', expect.objectContaining({ taskId: two?.id })],
     ['of the task', 'given'],
@@ -135,10 +135,23 @@ it('an agent that handles a failure reads what has happened', async () => {
 
 it('a handler is refused with its task: unknown fields, neither executor nor goal, an unknown executor', async () => {
   const engine = await openEngine({ executors: { broken } })
-  const refused = async (onFailure: object, code: 'INVALID_INPUT' | 'UNKNOWN_EXECUTOR' = 'INVALID_INPUT') =>
-    (await refusalOf(() => engine.create({ name: 'x', onFailure: onFailure as never }), code)).message
-  expect(await refused({ executor: 'broken', tasks: {} })).toContain('no such field')
+  const refused = async (
+    onFailure: object,
+    code: 'INVALID_INPUT' | 'UNKNOWN_EXECUTOR' | 'UNKNOWN_OPTION' = 'INVALID_INPUT',
+  ) => (await refusalOf(() => engine.create({ name: 'x', onFailure: onFailure as never }), code)).message
+  expect(await refused({ executor: 'broken', tasks: {} }, 'UNKNOWN_OPTION')).toContain('has no option "tasks"')
   expect(await refused({ name: 'x' })).toContain('`executor` or a `goal`')
   expect(await refused({ executor: 'brokn' }, 'UNKNOWN_EXECUTOR')).toContain('broken')
   expect((await engine.list()).total).toBe(0)
+})
+
+it('the id of a handler begins unlike that of its task, so that a short id still names the task, and boards leave it out', async () => {
+  const engine = await openEngine({ onFailure: { executor: 'notify' }, executors: { broken, notify: () => 1 } })
+  const task = await engine.create({ executor: 'broken' })
+  await reached(engine, task, 'failed')
+  await engine.idle({ system: true })
+  expect((await engine.find(task.id.slice(0, 13)))?.id).toBe(task.id)
+  const board = await engine.bus.call('board:open', { board: 'main' })
+  expect(JSON.stringify(board)).not.toContain('notify')
+  expect((await engine.bus.call('board:list', { board: 'main' })).tasks).toHaveLength(1)
 })

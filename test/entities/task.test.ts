@@ -30,6 +30,8 @@ describe('a task', () => {
       role: null,
       tags: [],
       group: false,
+      forkedFrom: null,
+      system: false,
       blockedBy: ['task-b'],
       questions: [],
       progress: null,

@@ -5,7 +5,7 @@ import type { SourceFile } from './source.ts'
 
 /** The feed itself, its followers, and steps and abilities that read one page of events. */
 const readsEvents =
-  /^src\/(?:actors\/(?:feed|follower|event-stream|task-stream)\.ts|operations\/|ledger\/|testing\/|board\/read-board\.ts|memory\/team\/objectives\.ts)/
+  /^src\/(?:actors\/(?:feed|follower|event-stream|task-stream)\.ts|operations\/|ledger\/|testing\/|board\/read-board\.ts|memory\/team\/objectives\.ts|webhooks\/outbox\.ts)/
 
 /** What an engine needs to go on when a read fails or events are purged. */
 const followsForItself = /^src\/(?:actors|agents|board|commands|memory)\//

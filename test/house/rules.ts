@@ -18,7 +18,7 @@ const levels: string[][] = [
   ['ledger'],
   ['operations'],
   ['actors'],
-  ['agents', 'commands', 'memory', 'board', 'plans', 'time', 'otel'],
+  ['agents', 'commands', 'memory', 'board', 'plans', 'time', 'otel', 'webhooks'],
   ['engine'],
   ['surfaces', 'compat'],
   ['index'],

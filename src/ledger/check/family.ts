@@ -1,6 +1,5 @@
 // Rules about parents and children: the place of a task in its tree, and what the end of one means for the other.
 import { counted } from '../../core/counted.ts'
-import { systemLane } from '../../entities/limits.ts'
 import { type RawSql, sql } from '../statement.ts'
 import { type Check, statementCheck } from './rule.ts'
 
@@ -32,8 +31,8 @@ const childCount = statementCheck(
   ({ says, found }) => `It counts ${counted(Number(says), 'child', 'children')}, and it has ${found}.`,
 )
 
-/** The key is found as a key alone: within a text of the policy the quotes are escaped. */
-const expectedLane = sql`case when task.executor is not null and task.system = 1 then ${sql.lit(systemLane)} when task.executor is not null and parent.policy like '%"concurrency":%' then parent.id else '' end`
+/** `system` is `systemLane` of entities/limits.ts. The key is found as a key alone: within a text of the policy the quotes are escaped. */
+const expectedLane = sql`case when task.executor is not null and task.system = 1 then 'system' when task.executor is not null and parent.policy like '%"concurrency":%' then parent.id else '' end`
 
 const lane = statementCheck(
   {

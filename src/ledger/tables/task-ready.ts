@@ -62,11 +62,7 @@ export function createReadyTasks(compiler: StatementCompiler, selectById: Statem
         select 1 from task where ready = 1 and system = 1 order by executor asc, priority desc, seq asc limit 1
       ) as system`,
   )
-  const selectSystem = compiler.prepareText(
-    'queue',
-    () => sql`select 1 from task where ready = 1 and system = 1 order by executor asc, priority desc, seq asc limit 1`,
-  )
-  const { countReady, countSystem, countBehindRuns, countClaimable, selectQueues } = queueCounts(compiler)
+  const { countReady, countSystem, countBehindRuns, countClaimable, selectQueues, selectSystem } = queueCounts(compiler)
   const queues = new ReadyQueues(statements, selectById)
   return {
     ready: (executor, lane, limit, crashes = Number.MAX_SAFE_INTEGER, only = {}) =>
@@ -308,5 +304,9 @@ function queueCounts(compiler: StatementCompiler) {
       .groupBy('executor')
       .orderBy('executor'),
   )
-  return { countReady, countSystem, countBehindRuns, countClaimable, selectQueues }
+  const selectSystem = compiler.prepareText(
+    'queue',
+    () => sql`select 1 from task where ready = 1 and system = 1 order by executor asc, priority desc, seq asc limit 1`,
+  )
+  return { countReady, countSystem, countBehindRuns, countClaimable, selectQueues, selectSystem }
 }

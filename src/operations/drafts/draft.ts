@@ -59,7 +59,7 @@ export interface DraftContext extends KnownExecutors {
   autoStart: boolean
   /** The defaults of the engine. */
   defaultPolicy: PolicyFields
-  handlers: Pick<HandlerDrafts, 'of'>
+  handlers: Pick<HandlerDrafts<TaskDraft>, 'of'>
   /** Of what creates the tasks. */
   traceparent?: string
 }

@@ -4,20 +4,26 @@ import { type AnyExecutor, isExecutor } from '../../entities/executor.ts'
 import { type HandledEvent, type HandlerTemplate, handledEvents } from '../../entities/handler.ts'
 import { type ChildSpec, createSpecSchema } from '../../entities/options.ts'
 import type { TaskPolicy } from '../../entities/task.ts'
-import type { TaskDraft } from './draft.ts'
 
 /** The options that hold templates, by the event. */
 const optionOf = { failure: 'onFailure', inputRequired: 'onInputRequired' } as const
 type Templates = { [O in (typeof optionOf)[HandledEvent]]?: HandlerTemplate | null | undefined }
 
+/** What is needed of a draft. */
+interface Draft {
+  policy: TaskPolicy
+  /** The program has given it to an executor or the engine. */
+  byProgram?: true
+}
+
 /** Drafts the handlers of tasks. Those of executors and of the engine are drafted once. */
-export class HandlerDrafts {
+export class HandlerDrafts<D extends Draft> {
   readonly #engine: Templates
   readonly #executors: ReadonlyMap<string, AnyExecutor>
-  readonly #draft: (spec: ChildSpec) => TaskDraft
-  readonly #drafted = new Map<HandlerTemplate, TaskDraft>()
+  readonly #draft: (spec: ChildSpec) => D
+  readonly #drafted = new Map<HandlerTemplate, D>()
 
-  constructor(engine: Templates, executors: ReadonlyMap<string, AnyExecutor>, draft: (spec: ChildSpec) => TaskDraft) {
+  constructor(engine: Templates, executors: ReadonlyMap<string, AnyExecutor>, draft: (spec: ChildSpec) => D) {
     this.#engine = engine
     this.#executors = executors
     this.#draft = draft
@@ -27,7 +33,7 @@ export class HandlerDrafts {
   of(spec: Templates, executor: string | null): Pick<TaskPolicy, 'handlers'> {
     const known = executor === null ? undefined : this.#executors.get(executor)
     const ofExecutor: Templates = isExecutor(known) ? known : {}
-    const handlers: Record<string, TaskDraft> = {}
+    const handlers: Record<string, D> = {}
     for (const event of handledEvents) {
       const option = optionOf[event]
       const given = spec[option]
@@ -39,7 +45,7 @@ export class HandlerDrafts {
     return Object.keys(handlers).length === 0 ? {} : { handlers }
   }
 
-  #ofProgram(template: HandlerTemplate, option: string): TaskDraft {
+  #ofProgram(template: HandlerTemplate, option: string): D {
     let draft = this.#drafted.get(template)
     if (draft === undefined) {
       draft = { ...this.#draftOf(template, option), byProgram: true }
@@ -48,20 +54,20 @@ export class HandlerDrafts {
     return draft
   }
 
-  #draftOf(template: HandlerTemplate, option: string): TaskDraft {
+  #draftOf(template: HandlerTemplate, option: string): D {
     return this.#draft(parse(createSpecSchema, template as never, option) as ChildSpec)
   }
 }
 
 /** A handler has none. */
-export const noHandlers: Pick<HandlerDrafts, 'of'> = { of: () => ({}) }
+export const noHandlers: Pick<HandlerDrafts<never>, 'of'> = { of: () => ({}) }
 
 /** The draft, with its handlers changed as it is itself. Those of the program stay. */
-export function withHandlers(draft: TaskDraft, change: (draft: TaskDraft) => TaskDraft): TaskDraft {
+export function withHandlers<D extends Draft>(draft: D, change: (draft: D) => D): D {
   const { handlers } = draft.policy
   const changed = change(draft)
   if (handlers === undefined) return changed
-  const entries = Object.entries(handlers as Record<string, TaskDraft>).map(
+  const entries = Object.entries(handlers as Record<string, D>).map(
     ([event, handler]) => [event, handler.byProgram ? handler : change(handler)] as const,
   )
   return { ...changed, policy: { ...changed.policy, handlers: Object.fromEntries(entries) } }

@@ -104,6 +104,8 @@ function* laneText(tx: Reads, parent: TaskRecord, open: TaskRecord[]): Op<string
 
 /** The concurrency limit that keeps a ready task from starting; undefined when none does. */
 export function* explainLimits(tx: Reads, task: TaskRecord): Op<Pick<Why, 'reason' | 'message' | 'tasks'> | undefined> {
+  // System tasks have slots of their own.
+  if (task.system) return undefined
   return (yield* explainLane(tx, task)) ?? (yield* explainSharedLimit(tx, task.executor as string))
 }
 

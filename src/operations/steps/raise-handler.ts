@@ -5,9 +5,8 @@ import type { TaskRecord } from '../../entities/task.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import type { TaskDraft } from '../drafts/draft.ts'
 import { openQuestions } from './explain.ts'
-import { newTask } from './new-task.ts'
-import { eventOf, type StepContext } from './step-context.ts'
-import { writeLine } from './write-message.ts'
+import type { StepContext } from './step-context.ts'
+import { insertSystemTask, systemTaskId } from './system-task.ts'
 
 /** System tasks raise none, so that a handler that fails is not handled in turn. */
 export function* raiseHandler(tx: Tx, task: TaskRecord, event: HandledEvent, ctx: StepContext): Op<void> {
@@ -16,32 +15,22 @@ export function* raiseHandler(tx: Tx, task: TaskRecord, event: HandledEvent, ctx
   const about = yield* handledTask(tx, task, event)
   // Its parent or another task answers.
   if (about.questions?.length === 0) return
-  // Made of what is true in this transaction alone, because the ledger may run it several times.
-  const id = `${task.id}-${event === 'failure' ? 'failed' : 'asks'}-${task.version}`
-  const handler = newTask(
-    {
-      ...draft,
-      id,
-      input: draft.input ?? about,
-      metadata: { ...draft.metadata, about },
-      createdBy: task.id,
-      ...(task.policy.principal === undefined ? {} : { principal: task.policy.principal }),
-      system: true,
-    },
-    undefined,
-    0,
-    undefined,
-    ctx.at,
+  const { principal } = task.policy
+  const opening = draft.opening.map((line) =>
+    line.role === 'user' && draft.input === null
+      ? { ...line, content: `${line.content}\n\n${JSON.stringify(about, null, 2)}` }
+      : line,
   )
-  yield* tx.task.insert(handler)
-  const { goal, executor } = handler
-  yield* tx.event.append(eventOf(ctx, 'task.created', handler, { handles: task.id, ...(goal && { goal }), executor }))
-  for (const [index, line] of draft.opening.entries()) {
-    const isAssignment = line.role === 'user' && draft.input === null
-    const content = isAssignment ? `${line.content}\n\n${JSON.stringify(about, null, 2)}` : line.content
-    const message = { ...line, id: `${id.replace(/^task-/, 'msg-')}-${index}`, content }
-    yield* writeLine(tx, handler, { ...message, delivery: line.role === 'user' ? 'steer' : null }, ctx)
+  const handler: TaskDraft = {
+    ...draft,
+    id: systemTaskId(task.id, event, task.version),
+    input: draft.input ?? about,
+    metadata: { ...draft.metadata, about },
+    createdBy: task.id,
+    opening,
+    ...(principal === undefined ? {} : { principal }),
   }
+  yield* insertSystemTask(tx, handler, { handles: task.id }, ctx)
 }
 
 function* handledTask(tx: Reads, task: TaskRecord, event: HandledEvent): Op<HandledTask> {

@@ -6,7 +6,7 @@ export const prometheusType = 'text/plain; version=0.0.4; charset=utf-8'
 type Sample = [labels: Record<string, string>, value: number, suffix?: '_bucket' | '_sum' | '_count']
 
 export function prometheusText(metrics: EngineMetrics): string {
-  const { queue, slots, executors, runs, takeovers, commits } = metrics
+  const { queue, webhookBacklog, slots, executors, runs, takeovers, commits } = metrics
   const bySecond = (ms: number): number => ms / 1_000
   const families: string[] = [
     family(
@@ -21,6 +21,7 @@ export function prometheusText(metrics: EngineMetrics): string {
       'How long the oldest of them has not changed.',
       queue.map(({ executor, oldestMs }): Sample => [{ executor }, bySecond(oldestMs)]),
     ),
+    family('webhook_backlog', 'gauge', 'Deliveries of webhooks that are not over.', [[{}, webhookBacklog]]),
     family('slots_used', 'gauge', 'Slots of this engine with a run.', [[{}, slots.used]]),
     family('slots_limit', 'gauge', 'Slots of this engine.', [[{}, slots.maxConcurrent]]),
     family(

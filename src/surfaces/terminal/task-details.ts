@@ -29,7 +29,10 @@ export async function readTaskDetails(engine: Engine, task: Task) {
     engine.calls(task.id, { generation: task.generation }),
     engine.messages(task.id),
     contextOf(engine, task.id),
-    taskNumbers(engine, [...(task.parentId === null ? [] : [task.parentId]), ...task.blockedBy.slice(0, maxBlockers)]),
+    taskNumbers(engine, [
+      ...[task.parentId, task.forkedFrom].filter((id) => id !== null),
+      ...task.blockedBy.slice(0, maxBlockers),
+    ]),
   ])
   const { branch, type } = context.task
   const team = branch === null ? undefined : { branch, type, progress: context.progress }
@@ -61,9 +64,12 @@ function headline(task: Task): string {
   return `${taskLabel(task, Number.POSITIVE_INFINITY)}: ${stateLabel(task)}${task.owner === null ? '' : `, ${ownerLabel(task)}`}`
 }
 
+/** Values that say nothing. */
+const usual: Readonly<Record<string, unknown>> = { fence: 0, system: false }
+
 /** The fields that are not empty and are not shown elsewhere. */
 function formatFields({ seq: _seq, name: _name, ready: _ready, ...fields }: ShownFields): string[] {
-  const shown = Object.entries(fields).filter(([field, value]) => !isEmpty(value) && (field !== 'fence' || value !== 0))
+  const shown = Object.entries(fields).filter(([field, value]) => !isEmpty(value) && value !== usual[field])
   const width = Math.max(...shown.map(([field]) => field.length))
   return shown.flatMap(([field, value]) => {
     const [first, ...rest] = formatValue(field, value).split('\n')
@@ -73,10 +79,11 @@ function formatFields({ seq: _seq, name: _name, ready: _ready, ...fields }: Show
 
 type ShownFields = Pick<Task, 'seq' | 'name' | 'ready'> & { readonly [field: string]: unknown }
 
-function numbersOf({ parentId, blockedBy }: Task, numberOf: TaskNumbers): Record<string, string | null> {
+function numbersOf({ parentId, forkedFrom, blockedBy }: Task, numberOf: TaskNumbers): Record<string, string | null> {
   const more = blockedBy.length > maxBlockers ? `, and ${blockedBy.length - maxBlockers} more (--json shows all)` : ''
   return {
     parentId: parentId === null ? null : numberOf(parentId),
+    forkedFrom: forkedFrom === null ? null : numberOf(forkedFrom),
     blockedBy: `${blockedBy.slice(0, maxBlockers).map(numberOf).join(', ')}${more}`,
   }
 }

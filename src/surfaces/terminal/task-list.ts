@@ -8,15 +8,16 @@ import { isReleased } from '../../machines/readiness.ts'
 /** What `ps` chooses tasks by. */
 export type TaskChoice = Pick<
   TaskFilterOptions,
-  'status' | 'ready' | 'executor' | 'owner' | 'tags' | 'metadata' | 'code' | 'text' | 'since' | 'before'
+  'status' | 'ready' | 'executor' | 'owner' | 'tags' | 'metadata' | 'code' | 'text' | 'since' | 'before' | 'system'
 >
 
 /** The filter of the ledger, for one task. */
 export function isChosen(task: Task, choice: TaskChoice): boolean {
-  const { status, ready, executor, owner, tags = [], metadata = {}, code, text, since, before } = choice
+  const { status, ready, executor, owner, tags = [], metadata = {}, code, text, since, before, system } = choice
   const endedAt = task.completedAt ?? task.createdAt
   return (
     (status === undefined || hasStatus(task, [status].flat())) &&
+    (system === 'include' || !task.system) &&
     (ready === undefined || task.ready === ready) &&
     (executor === undefined || task.executor === executor) &&
     (owner === undefined || task.owner === owner) &&

@@ -54,6 +54,16 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       ['a character that is a wildcard in SQL', { words: ['100%'] }, ['a']],
       ['another wildcard character', { words: ['a_b'] }, []],
       ['the latest time of creation', { createdTo: someTime }, ['c', 'a', 'd']],
+      ['the code of a failure', { failedCode: 'TASK_FAILED' }, ['c']],
+      ['the code of no failure', { failedCode: 'TASK' }, []],
+      ['the time of the end, or of the creation of an open task', { endedFrom: someTime + 1 }, ['b']],
+      ['the time before which it ended or was created', { endedBefore: someTime + 1 }, ['c', 'a', 'd']],
+      ['being a fork of a task', { forkedFrom: 'a' }, ['d']],
+      ['having a fork', { forked: true }, ['a']],
+      ['having no fork', { forked: false }, ['c', 'b', 'd']],
+      ['being a system task', { system: true }, ['system']],
+      ['system tasks too', { system: 'include', statuses: ['submitted'] }, ['a', 'd', 'system']],
+      ['the id of a system task', { ids: ['system'] }, ['system']],
     ]
     const stored: NewTask[] = [
       taskRow({ id: 'a', goal: 'at 100% axb', executor: 'x', key: 'plan/a', metadata: { team: '1', share: 0.5 } }),
@@ -77,7 +87,8 @@ export const lists: Theme = ({ describe, proves, expect }) => {
         key: 'plans',
         metadata: { team: true },
       }),
-      taskRow({ id: 'd', key: 'plan.', metadata: { team: null } }),
+      taskRow({ id: 'd', key: 'plan.', metadata: { team: null }, forkedFrom: 'a' }),
+      taskRow({ id: 'system', system: true }),
       taskRow({ id: 'gone', executor: 'x', key: 'plan/z', deletedAt: someTime }),
     ]
     for (const [title, filter, found] of cases) {

@@ -89,6 +89,7 @@ it('GET /metrics shows the queue, slots, ended runs and commits, and a principal
       )?.value
   expect(sampleOf('errand_queue_depth', { executor: 'held' })).toBe(1)
   expect(sampleOf('errand_queue_oldest_age_seconds', { executor: 'held' })).toBeGreaterThanOrEqual(0)
+  expect(sampleOf('errand_webhook_backlog')).toBe(0)
   expect(sampleOf('errand_slots_used')).toBe(1)
   expect(sampleOf('errand_slots_limit')).toBe(5)
   expect(sampleOf('errand_executor_slots_used', { executor: 'held' })).toBe(1)
@@ -128,7 +129,16 @@ it('the buckets of commits are cumulative, and end with all', () => {
     ],
   }
   const slots = { used: 0, maxConcurrent: 1 }
-  const metrics: EngineMetrics = { instanceId: 'i', slots, executors: [], runs: [], takeovers: 0, commits, queue: [] }
+  const metrics: EngineMetrics = {
+    instanceId: 'i',
+    slots,
+    executors: [],
+    runs: [],
+    takeovers: 0,
+    commits,
+    webhookBacklog: 0,
+    queue: [],
+  }
   const { samples = [] } = parseText(prometheusText(metrics)).get('errand_commit_duration_seconds') ?? {}
   expect(samples.map(({ name, labels, value }) => [name.replace(/^.*_/, ''), labels.le, value])).toEqual([
     ['bucket', '0.005', 1],

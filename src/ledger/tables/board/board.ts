@@ -94,7 +94,7 @@ function numberStatements(compiler: StatementCompiler) {
   const selectUnnumbered = prepareText(
     'numbering',
     (hole) => sql`select id, seq from task
-      where seq > ${hole('seq')} and deleted_at is null
+      where seq > ${hole('seq')} and deleted_at is null and system = 0
         and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board', ofBoard)})
       order by seq limit ${hole('limit')}`,
   )

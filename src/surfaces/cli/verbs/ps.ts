@@ -14,23 +14,27 @@ import { withLedger } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 
 export const ps = defineVerb({
-  usage: `ps [--all] ${filterUsage} [--ready] [--watch]`,
+  usage: `ps [--all] ${filterUsage} [--ready] [--system] [--watch]`,
   help: [
     'Lists the open tasks, and the failed groups that contain one. --json prints one task per line.',
     '  --all             every task',
     ...filterHelp,
     '  --ready           only tasks that could start now: when a slot is free (queued), or when they are claimed (claimable)',
+    '  --system          also handlers and deliveries of webhooks',
     '  --watch           keep showing changes until Ctrl-C: redraws the table on a terminal, else prints one line per change',
   ].join('\n'),
   options: {
     ...filterFlags,
-    ...switches('ready'),
+    ...switches('ready', 'system'),
     all: { type: 'boolean', short: 'a' },
     watch: { type: 'boolean', short: 'w' },
   },
   positionals: { max: 0 },
   async run(io, { values }) {
-    const filter = { ...filterIn(values, systemClock.now()), ...omitUndefined({ ready: values.ready }) }
+    const filter = {
+      ...filterIn(values, systemClock.now()),
+      ...omitUndefined({ ready: values.ready, system: values.system ? ('include' as const) : undefined }),
+    }
     const isNarrowed = Object.keys(filter).length > 0
     // Tasks that failed with a code, and those of a certain time, may have ended.
     const takesEnded =
