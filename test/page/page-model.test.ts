@@ -192,6 +192,7 @@ it('routeOf reads the links of linkTo; an invalid link leads to the overview or 
     { view: 'new', parentId: 'task-1' },
     { view: 'schedules' },
     { view: 'engines' },
+    { view: 'charts' },
     { view: 'overview', query: '' },
     { view: 'overview', query: 'status=failed&text=a%2Fb+c' },
   ] as const) {

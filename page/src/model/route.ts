@@ -5,6 +5,7 @@ export type Route =
   | { view: 'overview'; query: string }
   | { view: 'schedules' }
   | { view: 'engines' }
+  | { view: 'charts' }
   | { view: 'task'; id: string }
   | { view: 'new'; parentId: string | null }
 
@@ -13,7 +14,9 @@ export function routeOf(hash: string): Route {
   const [first, second] = path.split('/').filter(Boolean)
   if (first === 'task' && second !== undefined) return { view: 'task', id: decoded(second) }
   if (first === 'new') return { view: 'new', parentId: new URLSearchParams(query).get('parent') }
-  return first === 'schedules' || first === 'engines' ? { view: first } : { view: 'overview', query }
+  return first === 'schedules' || first === 'engines' || first === 'charts'
+    ? { view: first }
+    : { view: 'overview', query }
 }
 
 /** A mistyped link must not break the page. */

@@ -102,6 +102,20 @@ export interface Instance {
   own: boolean
 }
 
+/** Starts and ends of tasks over time. `from` in epoch milliseconds; each bucket is `widthMs` long. */
+export interface EventCounts {
+  from: number
+  widthMs: number
+  buckets: Array<{
+    started: number
+    completed: number
+    failed: number
+    canceled: number
+    /** Mean; null if nothing started. */
+    waitMs: number | null
+  }>
+}
+
 /** An executor of the engine. */
 export interface ExecutorInfo {
   name: string

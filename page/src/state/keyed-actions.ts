@@ -21,7 +21,7 @@ export function keyOf(action: BulkAction): string | undefined {
 /** Opens the dialog of the action with this key. Returns whether there is one. */
 export function askByKey(key: string): boolean {
   const { view } = route.peek()
-  if (past.peek() !== null || view === 'new' || view === 'schedules' || view === 'engines') return false
+  if (past.peek() !== null || (view !== 'overview' && view !== 'task')) return false
   if (key === actionKeys.answer) return askForAnswer()
   const action = bulkActions.find((each) => keyOf(each) === key)
   if (action === undefined) return false

@@ -17,6 +17,7 @@ export const announcement = signal('')
 
 export const linkToSchedules: string = linkTo({ view: 'schedules' })
 export const linkToEngines: string = linkTo({ view: 'engines' })
+export const linkToCharts: string = linkTo({ view: 'charts' })
 export const linkToNew: string = linkTo({ view: 'new', parentId: null })
 
 export function go(to: Route): void {
@@ -35,6 +36,7 @@ function showRoute(): void {
   if (here.view === 'overview') document.title = 'errand'
   if (here.view === 'schedules') document.title = 'Schedules · errand'
   if (here.view === 'engines') document.title = 'Engines · errand'
+  if (here.view === 'charts') document.title = 'Charts · errand'
   if (here.view === 'task') activeId.value = here.id
   if (here.view === 'task' && session.peek()?.id === here.id) return
   session.peek()?.close()

@@ -8,6 +8,7 @@ import { select, selected } from '../state/selection.ts'
 import { connection, refusal, wasConnected } from '../state/task-list.ts'
 import { type Theme, theme } from '../state/theme.ts'
 import { AskedDialog } from './asked-dialog.tsx'
+import { Charts } from './charts.tsx'
 import { CreateTask } from './create-task.tsx'
 import { ProblemBox } from './elements.tsx'
 import { Engines } from './engines.tsx'
@@ -48,6 +49,7 @@ function View() {
   if (here.view === 'new') return <CreateTask />
   if (here.view === 'schedules') return <Schedules />
   if (here.view === 'engines') return <Engines />
+  if (here.view === 'charts') return <Charts />
   return <Overview />
 }
 

@@ -1,7 +1,7 @@
 // The first view: what needs a person, plots, filters and the tree of all tasks.
 
 import { isFiltering } from '../model/filters.ts'
-import { linkToEngines, linkToNew, linkToSchedules } from '../state/navigation.ts'
+import { linkToCharts, linkToEngines, linkToNew, linkToSchedules } from '../state/navigation.ts'
 import { choice, leftOut, listing, loaded, past } from '../state/task-list.ts'
 import { BulkBar } from './bulk.tsx'
 import { Filters, StateFilters } from './filters.tsx'
@@ -28,6 +28,9 @@ export function Overview() {
         </a>
         <a href={linkToEngines} class="button">
           Engines
+        </a>
+        <a href={linkToCharts} class="button">
+          Charts
         </a>
       </div>
       {leftOut.value > 0 ? (

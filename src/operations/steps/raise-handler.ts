@@ -37,7 +37,7 @@ function* handledTask(tx: Reads, task: TaskRecord, event: HandledEvent): Op<Hand
   const { id: taskId, seq, name, executor, attempt, error } = task
   const about: HandledTask = { event, taskId, seq, name, executor, attempt }
   if (event === 'failure') {
-    const { code = 'TASK_FAILED', message } = briefError(error ?? { code: 'TASK_FAILED', message: 'failed' })
+    const { code, message } = briefError(error ?? { code: 'TASK_FAILED', message: 'failed' })
     return { ...about, error: { code, message } }
   }
   const questions = (yield* openQuestions(tx, taskId)).filter((question) => question.for === 'person')
