@@ -100,12 +100,13 @@ it('a person retries all tasks that the filters show: the dialog names their num
   expect(await violationsInBothThemes(page)).toEqual([])
   // Another client retries one meanwhile, which this dialog does not repeat.
   await server.call('task:retry', { taskId: ids[0] })
+  await expect.poll(() => server.statusOf(ids[0] as string)).toBe('completed')
   await confirm.click()
   await dialog.getByText('1 task refused').waitFor()
   await dialog.getByText(/Fire a tile 1: Cannot retry #\d+/).waitFor()
   await dialog.getByRole('button', { name: 'Close' }).click()
   await expect.poll(() => line(page, 'Fire a tile').locator('.state-failed').count()).toBe(0)
-  expect(await server.statusOf(ids[129] as string)).toBe('completed')
+  await expect.poll(() => server.statusOf(ids[129] as string)).toBe('completed')
 })
 
 it('a change of many tasks is stopped by a person between two parts, and goes on when it is confirmed again', async () => {
