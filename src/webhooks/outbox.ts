@@ -95,14 +95,14 @@ function* createDeliveries(tx: Tx, webhook: ParsedWebhook, draft: TaskDraft, ctx
     yield* tx.setting.put(setting, yield* tx.event.last())
     return false
   }
-  const events = yield* tx.event.after(position, batch)
+  const { rows: events, isLast } = yield* tx.event.pageAfter(position, batch)
   const last = events.at(-1)
   if (last === undefined) return false
   const wanted = events.filter((event) => isPosted(event, webhook) && event.at + deliveryMs > ctx.at)
   for (const event of wanted) yield* insertSystemTask(tx, deliveryOf(event, webhook, draft), { posts: event.seq }, ctx)
   // What is of no interest is read again with the next event rather than written about each time.
-  if (wanted.length > 0 || events.length === batch) yield* tx.setting.put(setting, last.seq)
-  return events.length === batch
+  if (wanted.length > 0 || !isLast) yield* tx.setting.put(setting, last.seq)
+  return !isLast
 }
 
 function deliveryOf(event: TaskEvent, { name }: ParsedWebhook, draft: TaskDraft): TaskDraft {
