@@ -139,6 +139,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     drafter,
     isWorking: () => life?.supervisor.isWorking ?? false,
     lostRuns: async () => (await opened.promise).life.lostRuns(),
+    lifeOf: async (instanceId) => (await opened.promise).life.ledger.isAlive(instanceId),
     latestPieceAt: (taskId) => life?.latestPieceAt.get(taskId),
     canRun: agents.canRun,
     offeredModels: agents.offeredModels,

@@ -289,12 +289,18 @@ export interface Reads extends MemoryReads {
     pageAfter(seq: number, limit: number, taskId?: string): Op<Page<TaskEvent>>
     /** As `before`, limited in bytes too. */
     pageBefore(seq: number, limit: number, taskId?: string): Op<Page<TaskEvent>>
+    /** Starts and ends of tasks by type and time: bucket 0 begins at `from`, and each is `width` milliseconds long. */
+    counts(from: number, to: number, width: number): Op<Array<{ type: string; bucket: number; events: number }>>
+    /** How long the latest tasks that started in a time had waited since the event before. */
+    waits(from: number, to: number, limit: number): Op<number[]>
     last(): Op<number>
     /** The position of the latest event of a type for a task; 0 without one. */
     lastOf(taskId: string, type: EventType): Op<number>
   }
   readonly instance: {
     open(): Op<InstanceRecord[]>
+    /** Newest first: those that are open, and those that have ended and are not forgotten. */
+    latest(limit: number): Op<InstanceRecord[]>
     get(id: string): Op<InstanceRecord | undefined>
     /** Ids whose life still matters: instances that have not ended or own an open run, and mirrors that write a folder. */
     named(): Op<string[]>

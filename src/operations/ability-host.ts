@@ -10,7 +10,7 @@ import type { TaskEvent } from '../entities/event.ts'
 import type { RunnableTasks } from '../entities/executor.ts'
 import type { OwnMetrics } from '../entities/metrics.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
-import type { Op, Reads, Step } from '../ledger/ledger.ts'
+import type { Life, Op, Reads, Step } from '../ledger/ledger.ts'
 import type { Drafter, TaskDraft } from './drafts/draft.ts'
 import type { StepContext } from './steps/step-context.ts'
 import type { LostRuns } from './views/lost-runs.ts'
@@ -59,6 +59,8 @@ export interface AbilityHost {
   isWorking(): boolean
   /** The runs of dead engines; none for an engine that works, which takes them over. */
   lostRuns(): Promise<LostRuns>
+  /** Whether the process of an engine on the ledger is alive. */
+  lifeOf(instanceId: string): Promise<Life>
   /** When the model that is answering for a task has sent the latest piece; undefined if it has sent none to this process. */
   latestPieceAt(taskId: string): number | undefined
   /** Which tasks of an executor this engine can run now. */

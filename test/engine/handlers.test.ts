@@ -50,6 +50,8 @@ it('a task that fails for good gets its handler, its executor’s, or that of th
   const handlers = await systemTasks(engine)
   expect(handlers).toHaveLength(3)
   expect(handlers.every(({ system, status }) => system && status === 'completed')).toBe(true)
+  const { seq: at } = await engine.bus.call('task:list', {})
+  expect((await engine.bus.call('task:list', { at })).tasks).toHaveLength(4)
   expect(handlers.find(({ name }) => name === 'of the task')?.metadata).toMatchObject({ about: { taskId: three?.id } })
   await engine.close()
   expect(await violationsIn(ledger)).toEqual([])

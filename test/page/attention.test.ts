@@ -2,8 +2,9 @@
 
 import { expect, it } from 'vitest'
 import { attentionOf, failureOf, missingExecutors } from '../../page/src/model/attention.ts'
+import { everything } from '../../page/src/model/filters.ts'
 import { TaskStore } from '../../page/src/model/task-store.ts'
-import { everything, flattenTree } from '../../page/src/model/tree.ts'
+import { flattenTree } from '../../page/src/model/tree.ts'
 import type { TaskRow } from '../../page/src/model/wire.ts'
 import { rowOf } from './page-fixtures.ts'
 

@@ -1,9 +1,9 @@
 // Actions on several tasks: which of them are requested, how the requests are sent, and which questions need no dialog.
 
 import { expect, it } from 'vitest'
-import { ApiError } from '../../page/src/live/api-client.ts'
-import { requestForEach } from '../../page/src/live/bulk-requests.ts'
-import { planBulk } from '../../page/src/model/bulk.ts'
+import { ApiClient } from '../../page/src/live/api-client.ts'
+import { changeTasks } from '../../page/src/live/batch.ts'
+import { offeredFor, planBulk } from '../../page/src/model/bulk.ts'
 import { fieldOf } from '../../page/src/model/question-form.ts'
 import { simpleAnswerOf } from '../../page/src/model/simple-answers.ts'
 import { TaskStore } from '../../page/src/model/task-store.ts'
@@ -43,47 +43,79 @@ it('a cancel is requested for the topmost of the chosen tasks, and counts the op
   expect([ids(plan.rows), ids(plan.left), plan.below]).toEqual([['root'], ['done'], 2])
 })
 
-const refusal = (status: number) => new ApiError({ status, code: 'NO', title: '', detail: 'No.', details: {} })
+interface PartOfBatch {
+  action: string
+  filter: { ids: string[]; before?: number }
+  dryRun?: boolean
+}
 
-it('requests for many tasks are sent four at a time, and each refusal is returned with its task', async () => {
-  let [open, most] = [0, 0]
-  const seen: number[] = []
-  const refused = await requestForEach(
-    Array.from({ length: 20 }, (_, n) => n),
-    async (n) => {
-      most = Math.max(most, ++open)
-      await Promise.resolve()
-      open--
-      if (n % 7 === 0) throw refusal(409)
-    },
-    { later: (callback) => callback() },
-    (done) => seen.push(done),
+/** A server that answers batches, and the requests that it got. */
+function batchServer(answer: (part: PartOfBatch, request: number) => Response) {
+  const asked: PartOfBatch[] = []
+  const api = new ApiClient({
+    base: 'http://engine.test/',
+    fetch: (async (_url: unknown, { body }: RequestInit) => {
+      const part = JSON.parse(body as string) as PartOfBatch
+      asked.push(part)
+      return answer(part, asked.length)
+    }) as typeof fetch,
+    token: () => null,
+    signedOut: () => {},
+  })
+  return { api, asked }
+}
+
+const many = Array.from({ length: 250 }, (_, n) => `task-${n}`)
+const noClock = { later: (callback: () => void) => callback() }
+const changed = ({ filter: { ids: part } }: PartOfBatch, refused: object[] = []) =>
+  Response.json({ done: part.length - refused.length, refused, before: 77 })
+
+it('many tasks are changed in parts, all as of the time of the first one, and refusals name tasks by their numbers', async () => {
+  const { api, asked } = batchServer((part, request) =>
+    changed(part, request === 2 ? [{ taskId: 'task-150', seq: 150, name: 'Late', message: 'task-150 is done.' }] : []),
   )
-  expect(refused.map(({ item, problem }) => [item, problem.status])).toEqual([
-    [0, 409],
-    [7, 409],
-    [14, 409],
+  const seen: number[] = []
+  const request = { action: 'retry' as const, ids: many }
+  const outcome = await changeTasks(api, noClock, request, new AbortController().signal, (upTo) => seen.push(upTo))
+  expect(asked.map(({ filter }) => [filter.ids.length, filter.before])).toEqual([
+    [100, undefined],
+    [100, 77],
+    [50, 77],
   ])
-  expect(most).toBe(4)
-  expect(seen).toEqual(Array.from({ length: 20 }, (_, n) => n + 1))
+  expect(seen).toEqual([100, 200, 250])
+  expect(outcome).toMatchObject({ done: 249, refused: [{ message: '#150 is done.' }], before: 77 })
+})
+
+it('a change of many tasks stops between two parts', async () => {
+  const { api, asked } = batchServer((part) => changed(part))
+  const stop = new AbortController()
+  const { done } = await changeTasks(api, noClock, { action: 'cancel', ids: many }, stop.signal, () => stop.abort())
+  expect([done, asked.length]).toEqual([100, 1])
 })
 
 it('a request that comes too soon for the server is sent again after a rest', async () => {
   const rests: number[] = []
-  let tries = 0
-  const refused = await requestForEach(
-    ['task'],
-    async () => {
-      if (++tries < 3) throw refusal(429)
-    },
-    {
-      later: (callback, ms) => {
-        rests.push(ms)
-        callback()
-      },
-    },
+  const { api } = batchServer((part, request) =>
+    request < 3 ? Response.json({ code: 'RATE_LIMITED', detail: 'Wait.' }, { status: 429 }) : changed(part),
   )
-  expect([refused, tries, rests.length]).toEqual([[], 3, 2])
+  const later = (callback: () => void, ms: number) => {
+    rests.push(ms)
+    callback()
+  }
+  const { done } = await changeTasks(api, { later }, { action: 'pause', ids: ['a'] }, new AbortController().signal)
+  expect([done, rests]).toEqual([1, [1_000, 1_000]])
+})
+
+it('the actions that some tasks accept are offered with the number of these', () => {
+  const rows = [
+    rowOf({ id: 'failed', status: 'failed' }),
+    rowOf({ id: 'other', status: 'failed' }),
+    rowOf({ id: 'done', status: 'completed' }),
+  ]
+  expect(offeredFor(rows)).toEqual([
+    { action: 'retry', accepting: 2 },
+    { action: 'delete', accepting: 3 },
+  ])
 })
 
 it('a question with few short answers has a button for each, one for a text or a number has an input, others have neither', () => {

@@ -18,6 +18,8 @@ class FakeServer {
   seq = 0
   /** Ids of each request for single rows. */
   readonly asked: string[][] = []
+  /** The requests for all rows. */
+  readonly listed: Array<{ system?: boolean }> = []
   /** The position from which each follower requested the feed. */
   readonly cursors: number[] = []
   refuseFeed: Problem | null = null
@@ -28,10 +30,11 @@ class FakeServer {
     for (const id of ids) this.rows.set(id, rowOf({ id, seq: this.rows.size + 1 }))
   }
 
-  change(id: string, change: Partial<TaskRow>): void {
+  change(id: string, change: Partial<TaskRow>, data: object = {}): void {
     const row = { ...(this.rows.get(id) ?? rowOf({ id, seq: this.rows.size + 1 })), ...change }
     this.rows.set(id, row)
-    this.#feed?.enqueue(sse(eventOf({ seq: ++this.seq, taskId: id, data: { name: row.name, status: row.status } })))
+    const { name, status } = row
+    this.#feed?.enqueue(sse(eventOf({ seq: ++this.seq, taskId: id, data: { name, status, ...data } })))
   }
 
   /** The connection of the feed breaks. */
@@ -60,8 +63,9 @@ class FakeServer {
     return new Response(new ReadableStream({ start }))
   }
 
-  #read({ ids, after = 0 }: { ids?: string[]; after?: number }): Response {
-    if (ids !== undefined) this.asked.push(ids)
+  #read({ ids, after = 0, ...rest }: { ids?: string[]; after?: number; system?: boolean }): Response {
+    if (ids === undefined) this.listed.push(rest)
+    else this.asked.push(ids)
     if (ids !== undefined && this.refuseReads-- > 0) return json({ code: 'LEDGER_BUSY', detail: 'busy' }, 503)
     const found = ids === undefined ? [...this.rows.values()] : ids.flatMap((id) => this.rows.get(id) ?? [])
     const page = found.filter(({ seq }) => seq > after).slice(0, pageSize)
@@ -176,6 +180,27 @@ it('EngineLink reads changed rows again: the first at once, later ones together 
   clock.pass(250)
   await until(() => link.store.rows.get('t299')?.executor === 'resize')
   expect(server.asked.map(({ length }) => length)).toEqual([1, 300])
+  link.close()
+})
+
+it('EngineLink leaves out system tasks until they are asked for, and the other ones then', async () => {
+  const server = new FakeServer()
+  server.add('a')
+  const { link, open, until, reports, clock } = setup(server)
+  await open()
+  server.change('delivery', { status: 'working' }, { system: true })
+  server.change('b', {})
+  await until(() => link.store.rows.has('b'))
+  expect(server.asked).toEqual([['b']])
+  link.show(true)
+  await until(() => reports.loaded === 2 && reports.connections.at(-1) === 'open')
+  expect(server.listed.map(({ system }) => system)).toEqual([undefined, true])
+  server.change('handler', { status: 'working' }, { system: true })
+  server.change('c', {})
+  await until(() => link.store.seq === server.seq)
+  clock.pass(250)
+  await until(() => link.store.rows.has('handler'))
+  expect(server.asked.flat()).toEqual(['b', 'handler'])
   link.close()
 })
 

@@ -191,11 +191,14 @@ it('routeOf reads the links of linkTo; an invalid link leads to the overview or 
     { view: 'new', parentId: null },
     { view: 'new', parentId: 'task-1' },
     { view: 'schedules' },
-    { view: 'overview' },
+    { view: 'engines' },
+    { view: 'charts' },
+    { view: 'overview', query: '' },
+    { view: 'overview', query: 'status=failed&text=a%2Fb+c' },
   ] as const) {
     expect(routeOf(linkTo(route))).toEqual(route)
   }
-  expect(routeOf('#/nonsense')).toEqual({ view: 'overview' })
+  expect(routeOf('#/nonsense')).toEqual({ view: 'overview', query: '' })
   expect(routeOf('#/task/%E0%A4%A')).toEqual({ view: 'task', id: '%E0%A4%A' })
 })
 

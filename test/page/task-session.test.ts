@@ -28,6 +28,7 @@ class FakeServer {
   fetch = async (url: unknown, request?: RequestInit): Promise<Response> => {
     const { pathname } = url as URL
     if (pathname === '/abilities/mem:facts') return this.#facts(JSON.parse(request?.body as string) as FactQuery)
+    if (pathname === '/tasks') return json({ tasks: [] })
     if (pathname.endsWith('/context')) return this.#context()
     const after = Number((url as URL).searchParams.get('after'))
     if (pathname.endsWith('/events')) {

@@ -2,8 +2,9 @@
 
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { type Choice, choiceIn, choicesOf, everything, queryOf } from '../../page/src/model/filters.ts'
 import { TaskStore } from '../../page/src/model/task-store.ts'
-import { type Choice, choicesOf, everything, flattenTree, visibleLines } from '../../page/src/model/tree.ts'
+import { flattenTree, visibleLines } from '../../page/src/model/tree.ts'
 import type { TaskRow, TaskStatus } from '../../page/src/model/wire.ts'
 import { rowOf } from './page-fixtures.ts'
 
@@ -72,7 +73,61 @@ it('flattenTree filters by executor, by owner and by tag', () => {
   expect(names(family(), { executor: 'writer', layout: 'flat' })).toEqual(['right'])
   expect(names(family(), { executor: '@ana', layout: 'flat' })).toEqual(['leaf'])
   expect(names(family(), { tag: 'q3', layout: 'flat' })).toEqual(['left'])
-  expect(choicesOf(family().rows.values())).toEqual({ executors: ['@ana', 'writer'], tags: ['q3'] })
+  expect(choicesOf(family().rows.values())).toEqual({ executors: ['@ana', 'writer'], tags: ['q3'], codes: [] })
+})
+
+it('flattenTree filters by error code, by what the server found by metadata, and returns folded matches too', () => {
+  const error = { code: 'ECONNREFUSED', message: 'no' }
+  const store = forestOf([
+    rowOf({ id: 'root', status: 'failed', error: { code: 'TASK_FAILED', message: 'no' } }),
+    rowOf({ id: 'below', seq: 2, parentId: 'root', status: 'failed', error }),
+  ])
+  const { lines, matching } = flattenTree(store, { ...everything, code: 'ECONNREFUSED' }, () => false)
+  expect([lines.map(({ row }) => row.id), matching.map(({ id }) => id)]).toEqual([['root'], ['below']])
+  expect(names(store, { metadata: 'customer=7', described: new Set(['root']) })).toEqual(['root'])
+  expect(names(store, { metadata: 'customer' })).toEqual(['root', '  below'])
+  expect(choicesOf(store.rows.values()).codes).toEqual(['ECONNREFUSED', 'TASK_FAILED'])
+})
+
+it('flattenTree filters by the time at which tasks ended, or if they are open were created', () => {
+  const hour = 3_600_000
+  const store = forestOf([
+    rowOf({ id: 'old', seq: 1, createdAt: 0, completedAt: hour }),
+    rowOf({ id: 'ended', seq: 2, createdAt: 0, completedAt: 9 * hour }),
+    rowOf({ id: 'open', seq: 3, createdAt: 9.5 * hour }),
+  ])
+  const found = (choice: Partial<Choice>) =>
+    flattenTree(store, { ...everything, sort: 'age', ...choice }, open, undefined, 10 * hour).lines.map(
+      ({ row }) => row.id,
+    )
+  expect(found({ since: '2h' })).toEqual(['ended', 'open'])
+  expect(found({ since: '2h', before: '40m' })).toEqual(['ended'])
+  expect(found({ before: '2h' })).toEqual(['old'])
+  expect(found({ since: 'soon' })).toEqual(['old', 'ended', 'open'])
+})
+
+it('the address has all filters, and what it does not know is left out', () => {
+  const choice: Choice = {
+    ...everything,
+    states: new Set<TaskStatus>(['failed', 'paused']),
+    executor: '@ana',
+    tag: 'q3 & q4',
+    code: 'E1',
+    metadata: 'customer="7"',
+    since: '1d',
+    before: '2026-12-01T09:30',
+    system: true,
+    text: 'a b',
+    sort: 'age',
+    layout: 'flat',
+  }
+  const query = queryOf(choice)
+  expect({ ...choiceIn(query), states: [...choiceIn(query).states].sort() }).toEqual({
+    ...choice,
+    states: ['failed', 'paused'],
+  })
+  expect(queryOf(everything)).toBe('')
+  expect(choiceIn('status=odd&sort=toString&show=x&more=1')).toEqual(everything)
 })
 
 it('flattenTree sorts siblings by age, by priority and by latest change', () => {

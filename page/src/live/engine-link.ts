@@ -45,6 +45,7 @@ export class EngineLink {
   #reading = false
   /** Number of rows in the last read. */
   #lastRead = 0
+  #system = false
 
   constructor(api: ApiClient, clock: FrameClock & SourceTimers, listener: LinkListener) {
     this.#api = api
@@ -55,6 +56,17 @@ export class EngineLink {
       () => (this.#lastRead > burstRows ? burstEveryMs : readEveryMs),
       () => void this.#readDirty(),
     )
+  }
+
+  /** Whether the rows are those of system tasks, and not of all others. */
+  get system(): boolean {
+    return this.#system
+  }
+
+  /** Reads system tasks, or the others, in place of the rows so far. */
+  show(system: boolean): void {
+    this.#system = system
+    void this.load()
   }
 
   /** Discards all rows, reads everything and follows the feed from there. */
@@ -87,7 +99,11 @@ export class EngineLink {
     let after = 0
     let total = 0
     for (let first = true; ; first = false) {
-      const page = await this.#api.call<TaskRowsPage>('task:list', { limit: pageSize, after })
+      const page = await this.#api.call<TaskRowsPage>('task:list', {
+        limit: pageSize,
+        after,
+        ...(this.#system && { system: true }),
+      })
       if (loading !== this.#loading) return 0
       this.store.applyRows(page.tasks, page.seq)
       this.#listener.changed()
@@ -141,7 +157,7 @@ export class EngineLink {
   async #recall(seq: number): Promise<void> {
     try {
       const page = await this.#api.get<EventPage>('events/list', { before: seq + 1, limit: pageSize })
-      for (const event of page.events) this.throughput.add(event)
+      for (const event of page.events) if (this.#concerns(event)) this.throughput.add(event)
       this.#listener.changed()
     } catch (error) {
       // The plot starts empty; nothing else depends on it.
@@ -149,10 +165,16 @@ export class EngineLink {
     }
   }
 
+  #concerns({ data }: TaskEvent): boolean {
+    return (data['system'] === true) === this.#system
+  }
+
   #onEvent(event: TaskEvent): void {
     const revision = this.store.revision
-    if (event.seq > this.store.seq) this.throughput.add(event)
-    this.store.applyEvent(event)
+    if (this.#concerns(event)) {
+      if (event.seq > this.store.seq) this.throughput.add(event)
+      this.store.applyEvent(event)
+    } else this.store.seq = Math.max(this.store.seq, event.seq)
     if (this.store.dirtyCount > 0) this.#readSoon()
     if (this.store.revision !== revision) this.#listener.changed()
     this.#listener.event(event)

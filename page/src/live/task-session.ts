@@ -15,6 +15,7 @@ import type {
   ShownTask,
   StreamItem,
   TaskEvent,
+  TaskRowsPage,
   TeamContext,
   Why,
 } from '../model/wire.ts'
@@ -24,6 +25,7 @@ import { followSource, type SourceTimers } from './event-source.ts'
 const readEveryMs = 300
 const pageSize = 1_000
 const factsPerPage = 20
+const maxForks = 50
 
 type Page<Name extends string, Row> = { [N in Name]: Row[] } & { next: number | null }
 
@@ -49,6 +51,8 @@ export class TaskSession {
   readonly calls = signal<Call[]>([])
   readonly messages = signal<Message[]>([])
   readonly events = signal<TaskEvent[]>([])
+  /** Ids of the tasks that were forked from it, as many as are shown. */
+  readonly forks = signal<string[]>([])
   readonly team = signal<TeamContext | null>(null)
   /** Newest first, as many as have been requested. */
   readonly facts = signal<Fact[]>([])
@@ -77,6 +81,7 @@ export class TaskSession {
     this.#clock = clock
     this.#readSoon = atMostEvery(clock, readEveryMs, () => void this.read())
     void this.read()
+    void this.#readForks()
   }
 
   close(): void {
@@ -84,9 +89,10 @@ export class TaskSession {
     this.#closeStream()
   }
 
-  /** Handles an event of this task. */
+  /** Handles an event of this task, or of a new fork of it. */
   handleEvent(event: TaskEvent): void {
     if (event.taskId === this.id) this.#readSoon()
+    if (event.data['forkedFrom'] === this.id) void this.#readForks()
   }
 
   /** Reads what has changed. A request during a read leads to one more read, because the running one may have missed the change. */
@@ -172,6 +178,17 @@ export class TaskSession {
         })
       }
       if (page.next === null) return
+    }
+  }
+
+  async #readForks(): Promise<void> {
+    try {
+      const query = { forkedFrom: this.id, limit: maxForks }
+      const { tasks } = await this.#api.get<TaskRowsPage>('tasks', query, this.#closed.signal)
+      this.forks.value = tasks.map(({ id }) => id)
+    } catch (error) {
+      // The task is shown without its forks.
+      if (!this.#closed.signal.aborted) console.warn('Could not read the forks:', problemOf(error))
     }
   }
 

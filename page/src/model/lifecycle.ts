@@ -41,7 +41,7 @@ export function wordOf(
 }
 
 /** Actions that a person may take on the page. */
-export const actions = ['start', 'answer', 'pause', 'resume', 'retry', 'send', 'priority', 'cancel'] as const
+export const actions = ['start', 'answer', 'pause', 'resume', 'retry', 'send', 'priority', 'cancel', 'fork'] as const
 export type Action = (typeof actions)[number]
 
 export const actionLabels: Readonly<Record<Action, string>> = {
@@ -53,6 +53,7 @@ export const actionLabels: Readonly<Record<Action, string>> = {
   send: 'Send message',
   priority: 'Change priority',
   cancel: 'Cancel',
+  fork: 'Fork',
 }
 
 /** Actions that are not events of the machine, and when they make sense: a message to a task that has ended is never read. */

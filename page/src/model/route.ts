@@ -1,8 +1,11 @@
 // The current view, as encoded in the fragment of the address.
 
 export type Route =
-  | { view: 'overview' }
+  /** `query`: the filters of the list. */
+  | { view: 'overview'; query: string }
   | { view: 'schedules' }
+  | { view: 'engines' }
+  | { view: 'charts' }
   | { view: 'task'; id: string }
   | { view: 'new'; parentId: string | null }
 
@@ -11,7 +14,9 @@ export function routeOf(hash: string): Route {
   const [first, second] = path.split('/').filter(Boolean)
   if (first === 'task' && second !== undefined) return { view: 'task', id: decoded(second) }
   if (first === 'new') return { view: 'new', parentId: new URLSearchParams(query).get('parent') }
-  return { view: first === 'schedules' ? first : 'overview' }
+  return first === 'schedules' || first === 'engines' || first === 'charts'
+    ? { view: first }
+    : { view: 'overview', query }
 }
 
 /** A mistyped link must not break the page. */
@@ -27,5 +32,6 @@ export function linkTo(route: Route): string {
   if (route.view === 'task') return `#/task/${encodeURIComponent(route.id)}`
   if (route.view === 'new')
     return route.parentId === null ? '#/new' : `#/new?parent=${encodeURIComponent(route.parentId)}`
-  return route.view === 'schedules' ? '#/schedules' : '#/'
+  if (route.view !== 'overview') return `#/${route.view}`
+  return route.query === '' ? '#/' : `#/?${route.query}`
 }

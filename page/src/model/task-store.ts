@@ -32,6 +32,8 @@ export class TaskStore {
   readonly rows = new Map<string, TaskRow>()
   /** Ids by parent; '' contains the roots. */
   readonly children = new Map<string, Set<string>>()
+  /** The highest number of a task. */
+  lastTask = 0
   /** Position of the feed up to which events have been applied. */
   seq = 0
   /** Incremented by every visible change. */
@@ -120,6 +122,7 @@ export class TaskStore {
   clear(): void {
     for (const held of [this.rows, this.children, this.#reported, this.#readAt, this.#dirty]) held.clear()
     this.seq = 0
+    this.lastTask = 0
     this.revision++
   }
 
@@ -142,6 +145,7 @@ export class TaskStore {
       this.#siblings(row.parentId).add(row.id)
     }
     this.rows.set(row.id, row)
+    this.lastTask = Math.max(this.lastTask, row.seq)
   }
 
   #remove(id: string): void {

@@ -1,39 +1,8 @@
 // Converts the tasks to the visible lines of the tree: filtered, searched, sorted and folded.
 
 import { type Attention, attentionOf } from './attention.ts'
-import type { TaskRow, TaskStatus } from './wire.ts'
-
-export type SortBy = 'urgent' | 'newest' | 'age' | 'priority' | 'change'
-export type Layout = 'tree' | 'roots' | 'flat'
-
-export interface Choice {
-  /** Empty: every state. */
-  states: ReadonlySet<TaskStatus>
-  /** Name of an executor, or an owner as `@name`; '' for any. */
-  executor: string
-  tag: string
-  /** Words that the name, id, reason, owner and error together must contain. */
-  text: string
-  /** Tasks that the server found by these words: it also searches goals and descriptions. */
-  found: ReadonlySet<string>
-  sort: SortBy
-  layout: Layout
-}
-
-export const everything: Choice = {
-  states: new Set(),
-  executor: '',
-  tag: '',
-  text: '',
-  found: new Set(),
-  sort: 'urgent',
-  layout: 'tree',
-}
-
-/** Whether any filter is active. */
-export function isFiltering({ states, executor, tag, text }: Choice): boolean {
-  return states.size > 0 || executor !== '' || tag !== '' || text.trim() !== ''
-}
+import { type Choice, isFiltering, matcher, type SortBy } from './filters.ts'
+import type { TaskRow } from './wire.ts'
 
 /** One line. `level` counts from 1, as for screen readers. */
 export interface FlatRow {
@@ -59,6 +28,8 @@ export interface FlatTree {
   lines: FlatRow[]
   /** Number of tasks that match the filters, including folded ones. */
   matched: number
+  /** The tasks that match, including folded ones; none without a filter. */
+  matching: TaskRow[]
   total: number
 }
 
@@ -68,26 +39,23 @@ export function flattenTree(
   choice: Choice,
   isOpen: (id: string) => boolean,
   attention: Attention = attentionOf(forest, new Set()),
+  now = Date.now(),
 ): FlatTree {
   const total = forest.rows.size
-  const matches = isFiltering(choice) ? matcher(choice) : null
+  const matches = isFiltering(choice) ? matcher(choice, now) : null
   if (choice.layout === 'tree') {
-    const matched = matches === null ? null : idsWhere(forest.rows.values(), matches)
+    const matching = matches === null ? none : [...forest.rows.values()].filter(matches)
+    const matched = matches === null ? null : new Set(matching.map(({ id }) => id))
     const lines = treeLines(forest, choice, isOpen, matched, attention)
-    return { lines, matched: matched === null ? total : matched.size, total }
+    return { lines, matched: matched === null ? total : matched.size, matching, total }
   }
   const listed: TaskRow[] = []
   for (const row of forest.rows.values()) {
     if ((matches === null || matches(row)) && (choice.layout === 'flat' || isRoot(forest, row))) listed.push(row)
   }
   const order = choice.sort === 'urgent' ? urgency(attention, choice.layout === 'roots') : orderOf(choice.sort)
-  return { lines: listLines(listed.sort(order), forest, attention), matched: listed.length, total }
-}
-
-function idsWhere(rows: Iterable<TaskRow>, matches: (row: TaskRow) => boolean): Set<string> {
-  const ids = new Set<string>()
-  for (const row of rows) if (matches(row)) ids.add(row.id)
-  return ids
+  const lines = listLines(listed.sort(order), forest, attention)
+  return { lines, matched: listed.length, matching: matches === null ? none : listed, total }
 }
 
 function listLines(rows: TaskRow[], forest: Forest, attention: Attention): FlatRow[] {
@@ -228,21 +196,6 @@ function parentOf({ rows }: Forest, id: string): string | undefined {
   return parentId !== null && rows.has(parentId) ? parentId : undefined
 }
 
-function matcher({ states, executor, tag, text, found }: Choice): (row: TaskRow) => boolean {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  return (row) =>
-    (states.size === 0 || states.has(row.status)) &&
-    (executor === '' || row.executor === executor || (row.owner !== null && executor === `@${row.owner}`)) &&
-    (tag === '' || row.tags.includes(tag)) &&
-    (words.length === 0 || containsAll(row, words) || found.has(row.id))
-}
-
-function containsAll(row: TaskRow, words: readonly string[]): boolean {
-  const text = `${row.name}\n${row.id}\n#${row.seq}\n${row.statusReason ?? ''}\n${row.owner ?? ''}\n${row.error?.message ?? ''}`
-  const lower = text.toLowerCase()
-  return words.every((word) => lower.includes(word))
-}
-
 function orderOf(sort: SortBy): (a: TaskRow, b: TaskRow) => number {
   const byAge = (a: TaskRow, b: TaskRow) => a.seq - b.seq
   if (sort === 'age') return byAge
@@ -259,16 +212,4 @@ export function visibleLines(
 ): { from: number; to: number } {
   const from = Math.max(0, Math.min(count, Math.floor(scrollTop / lineHeight)) - more)
   return { from, to: Math.min(count, Math.ceil((scrollTop + height) / lineHeight) + more) }
-}
-
-/** All values of the filters, from the existing tasks. */
-export function choicesOf(rows: Iterable<TaskRow>): { executors: string[]; tags: string[] } {
-  const executors = new Set<string>()
-  const tags = new Set<string>()
-  for (const row of rows) {
-    if (row.executor !== null) executors.add(row.executor)
-    if (row.owner !== null) executors.add(`@${row.owner}`)
-    for (const tag of row.tags) tags.add(tag)
-  }
-  return { executors: [...executors].sort(), tags: [...tags].sort() }
 }

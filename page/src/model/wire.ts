@@ -85,8 +85,35 @@ export interface EngineStatus {
   claimable: number
   working: boolean
   slots: { used: number; free: number; maxConcurrent: number }
-  running: Array<{ taskId: string; name: string; executor: string; run: number; since: number }>
+  running: Array<{ taskId: string; name: string; executor: string; run: number; since: number; parked: boolean }>
   executors: string[]
+}
+
+/** An engine on the ledger. Times are epoch milliseconds. */
+export interface Instance {
+  id: string
+  pid: number
+  host: string
+  startedAt: number
+  leaseUntil: number
+  endedAt: number | null
+  state: 'working' | 'silent' | 'lost' | 'ended'
+  /** It serves this page. */
+  own: boolean
+}
+
+/** Starts and ends of tasks over time. `from` in epoch milliseconds; each bucket is `widthMs` long. */
+export interface EventCounts {
+  from: number
+  widthMs: number
+  buckets: Array<{
+    started: number
+    completed: number
+    failed: number
+    canceled: number
+    /** Mean; null if nothing started. */
+    waitMs: number | null
+  }>
 }
 
 /** An executor of the engine. */

@@ -34,7 +34,8 @@ function hasBeenPurged({ seq, tasks }: EngineStatus): boolean {
   const { store } = link
   const total = Object.values(tasks).reduce((sum, count) => sum + count, 0)
   const quiet = loaded.peek() && seq === store.seq && store.dirtyCount === 0
-  if (!quiet || total >= store.rows.size) return false
+  // System tasks are not counted.
+  if (!quiet || link.system || total >= store.rows.size) return false
   const of = `${seq} ${total}`
   suspectedPurge = { of, times: suspectedPurge.of === of ? suspectedPurge.times + 1 : 1 }
   return suspectedPurge.times === 2

@@ -1,11 +1,11 @@
 // The actions that have a key, on the selected tasks, the active line, or the opened task.
 
-import { bulkActions } from '../model/bulk.ts'
+import { type BulkAction, bulkActions } from '../model/bulk.ts'
 import { activeId, announce, route } from './navigation.ts'
 import { asked, rowsOf, selected } from './selection.ts'
 import { link, listing, past } from './task-list.ts'
 
-export const actionKeys: Readonly<Record<(typeof bulkActions)[number] | 'answer', string>> = {
+export const actionKeys: Readonly<Record<Exclude<BulkAction, 'delete'> | 'answer', string>> = {
   answer: 'a',
   pause: 'p',
   resume: 'u',
@@ -13,12 +13,17 @@ export const actionKeys: Readonly<Record<(typeof bulkActions)[number] | 'answer'
   cancel: 'c',
 }
 
+/** A deletion has no key: a slip would be too dear. */
+export function keyOf(action: BulkAction): string | undefined {
+  return action === 'delete' ? undefined : actionKeys[action]
+}
+
 /** Opens the dialog of the action with this key. Returns whether there is one. */
 export function askByKey(key: string): boolean {
   const { view } = route.peek()
-  if (past.peek() !== null || view === 'new' || view === 'schedules') return false
+  if (past.peek() !== null || (view !== 'overview' && view !== 'task')) return false
   if (key === actionKeys.answer) return askForAnswer()
-  const action = bulkActions.find((each) => actionKeys[each] === key)
+  const action = bulkActions.find((each) => keyOf(each) === key)
   if (action === undefined) return false
   const ids = rowsOf(chosenIds()).map(({ id }) => id)
   if (ids.length === 0) announce('Select a task first')

@@ -16,6 +16,8 @@ export const activeId = signal<string | null>(null)
 export const announcement = signal('')
 
 export const linkToSchedules: string = linkTo({ view: 'schedules' })
+export const linkToEngines: string = linkTo({ view: 'engines' })
+export const linkToCharts: string = linkTo({ view: 'charts' })
 export const linkToNew: string = linkTo({ view: 'new', parentId: null })
 
 export function go(to: Route): void {
@@ -33,6 +35,8 @@ function showRoute(): void {
   const here = route.value
   if (here.view === 'overview') document.title = 'errand'
   if (here.view === 'schedules') document.title = 'Schedules · errand'
+  if (here.view === 'engines') document.title = 'Engines · errand'
+  if (here.view === 'charts') document.title = 'Charts · errand'
   if (here.view === 'task') activeId.value = here.id
   if (here.view === 'task' && session.peek()?.id === here.id) return
   session.peek()?.close()

@@ -1,16 +1,16 @@
 // All tasks, now or in the past, and the list that is shown of them: filtered, searched and folded.
 
 import { signal } from '@preact/signals'
-import { problemOf } from '../live/api-client.ts'
 import { EngineLink } from '../live/engine-link.ts'
 import type { Connection } from '../live/event-source.ts'
 import type { Past } from '../live/past.ts'
 import { type Attention, attentionOf } from '../model/attention.ts'
+import { type Choice, choicesOf, everything } from '../model/filters.ts'
 import { taskStatuses } from '../model/lifecycle.ts'
 import type { TaskStore } from '../model/task-store.ts'
 import { atMostEvery, sparingly } from '../model/throttle.ts'
-import { type Choice, choicesOf, everything, type FlatTree, flattenTree } from '../model/tree.ts'
-import type { Problem, TaskRowsPage, TaskStatus } from '../model/wire.ts'
+import { type FlatTree, flattenTree } from '../model/tree.ts'
+import type { Problem, TaskStatus } from '../model/wire.ts'
 import { api, clock } from './api.ts'
 import { dismiss, dismissed } from './dismissed.ts'
 import { onTaskEvent } from './navigation.ts'
@@ -34,16 +34,19 @@ export interface Listing extends FlatTree {
   counts: Record<TaskStatus, number>
   executors: string[]
   tags: string[]
+  codes: string[]
   attention: Attention
 }
 
 const nothing: Listing = {
   lines: [],
   matched: 0,
+  matching: [],
   total: 0,
   counts: countsOf([]),
   executors: [],
   tags: [],
+  codes: [],
   attention: attentionOf({ rows: new Map(), children: new Map() }, new Set()),
 }
 export const listing = signal<Listing>(nothing)
@@ -96,13 +99,12 @@ export function storeShown(): TaskStore {
 /** Rebuilds the list at once. */
 export function updateListing(): void {
   const store = storeShown()
-  const { executors, tags } = choicesOf(store.rows.values())
+  const choices = choicesOf(store.rows.values())
   const attention = attentionOf(store, dismissed.peek())
   listing.value = {
     ...flattenTree(store, choice.peek(), isOpen, attention),
     counts: countsOf(store.rows.values()),
-    executors,
-    tags,
+    ...choices,
     attention,
   }
 }
@@ -136,32 +138,4 @@ export function foldAll(fold: boolean): void {
   unfolded = !fold
   toggled = new Set()
   updateListing()
-}
-
-/** Changes the filters, the order or the layout. */
-export function choose(change: Partial<Choice>): void {
-  choice.value = { ...choice.peek(), ...change }
-  updateListing()
-}
-
-let searching = new AbortController()
-
-/** Searches the page's tasks at once, and the server's shortly after. */
-export function search(text: string): void {
-  searching.abort()
-  searching = new AbortController()
-  choose({ text, found: new Set() })
-  const { signal: mine } = searching
-  if (text.trim() !== '') setTimeout(() => void findOnServer(text, mine), 250)
-}
-
-async function findOnServer(text: string, mine: AbortSignal): Promise<void> {
-  if (mine.aborted) return
-  try {
-    const { tasks } = await api.get<TaskRowsPage>('tasks', { text, limit: 5_000 }, mine)
-    if (!mine.aborted) choose({ found: new Set(tasks.map(({ id }) => id)) })
-  } catch (error) {
-    // The matches of the page are shown; a failed search on the server (for example for too long a text) is only logged.
-    if (!mine.aborted) console.warn('The server could not search:', problemOf(error))
-  }
 }

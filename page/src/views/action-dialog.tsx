@@ -9,6 +9,7 @@ import { link } from '../state/task-list.ts'
 import { type ActionDialogProps, Form, pathOf, TaskName, useSubmit } from './action-form.tsx'
 import { AnswerForm } from './answer-form.tsx'
 import { Dialog, Field } from './elements.tsx'
+import { ForkForm } from './fork-form.tsx'
 import { MessageForm } from './message-form.tsx'
 import { PriorityForm } from './priority-form.tsx'
 
@@ -25,6 +26,7 @@ function Body(props: ActionDialogProps) {
   if (props.action === 'answer') return <AnswerForm {...props} />
   if (props.action === 'send') return <MessageForm {...props} />
   if (props.action === 'priority') return <PriorityForm {...props} />
+  if (props.action === 'fork') return <ForkForm {...props} />
   if (props.action === 'cancel') return <CancelForm {...props} />
   return <Confirmation {...props} />
 }

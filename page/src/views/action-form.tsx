@@ -66,9 +66,12 @@ interface FormProps {
   danger?: boolean
   onSubmit: () => void
   onClose: () => void
+  /** Ends what is under way; while it is given, it takes the place of `onClose`. */
+  onStop?: (() => void) | undefined
 }
 
-export function Form({ title, children, problem, busy, submitLabel, danger = false, onSubmit, onClose }: FormProps) {
+export function Form(props: FormProps) {
+  const { title, children, problem, busy, submitLabel, danger = false, onSubmit, onClose, onStop } = props
   return (
     <form
       noValidate
@@ -81,8 +84,8 @@ export function Form({ title, children, problem, busy, submitLabel, danger = fal
       {children}
       {problem === null ? null : <ProblemBox problem={problem} />}
       <div class="dialog-buttons">
-        <button type="button" onClick={onClose}>
-          Close
+        <button type="button" onClick={onStop ?? onClose}>
+          {onStop === undefined ? 'Close' : 'Stop'}
         </button>
         <button type="submit" class={danger ? 'danger' : 'primary'} disabled={busy}>
           {busy ? `${submitLabel}…` : submitLabel}

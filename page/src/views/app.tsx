@@ -1,14 +1,17 @@
 // The frame around every view: header, connection status, announcements for screen readers, and global keys.
 
 import { useEffect, useState } from 'preact/hooks'
+import { choose, linkToAll } from '../state/filters.ts'
 import { askByKey } from '../state/keyed-actions.ts'
 import { announcement, go, linkToNew, route } from '../state/navigation.ts'
 import { select, selected } from '../state/selection.ts'
-import { connection, refusal, search as searchTasks, wasConnected } from '../state/task-list.ts'
+import { connection, refusal, wasConnected } from '../state/task-list.ts'
 import { type Theme, theme } from '../state/theme.ts'
 import { AskedDialog } from './asked-dialog.tsx'
+import { Charts } from './charts.tsx'
 import { CreateTask } from './create-task.tsx'
 import { ProblemBox } from './elements.tsx'
+import { Engines } from './engines.tsx'
 import { searchId } from './filters.tsx'
 import { onKey } from './grid-keys.ts'
 import { HelpDialog } from './help-dialog.tsx'
@@ -45,6 +48,8 @@ function View() {
   if (here.view === 'task') return <TaskPage />
   if (here.view === 'new') return <CreateTask />
   if (here.view === 'schedules') return <Schedules />
+  if (here.view === 'engines') return <Engines />
+  if (here.view === 'charts') return <Charts />
   return <Overview />
 }
 
@@ -52,7 +57,7 @@ function Header({ onHelp }: { onHelp: () => void }) {
   const { view } = route.value
   return (
     <header class="top">
-      <a href="#/" class="brand" {...(view === 'overview' ? { 'aria-current': 'page' as const } : {})}>
+      <a href={linkToAll.value} class="brand" {...(view === 'overview' ? { 'aria-current': 'page' as const } : {})}>
         errand
       </a>
       <ConnectionSign />
@@ -126,8 +131,8 @@ function onGlobalKey(event: KeyboardEvent, openHelp: () => void): void {
 
 function onEscape(target: HTMLElement, search: HTMLElement | null): void {
   if (target === search) {
-    searchTasks('')
+    choose({ text: '' })
     search.blur()
   } else if (selected.peek().size > 0 && route.peek().view === 'overview') select([])
-  else if (route.peek().view !== 'overview') go({ view: 'overview' })
+  else if (route.peek().view !== 'overview') location.hash = linkToAll.peek()
 }

@@ -1,49 +1,73 @@
-// Actions on the selected tasks: the bar that offers them, and the dialog that asks before and shows what was refused.
+// Actions on the selected tasks, or on all that the filters show: the bar that offers them, and the dialog that asks before, shows the
+// progress, and what was refused.
 
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
-import { withNumber } from '../live/api-client.ts'
-import { type Refused, requestForEach } from '../live/bulk-requests.ts'
-import { type BulkAction, type BulkPlan, bulkActions, planBulk } from '../model/bulk.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { problemOf } from '../live/api-client.ts'
+import { changeTasks, type Refused } from '../live/batch.ts'
+import { type BulkAction, type BulkPlan, bulkLabels, offeredFor, planBulk } from '../model/bulk.ts'
+import { isFiltering } from '../model/filters.ts'
 import { counted } from '../model/format.ts'
-import { actionLabels, wordOf } from '../model/lifecycle.ts'
-import type { TaskRow } from '../model/wire.ts'
+import { wordOf } from '../model/lifecycle.ts'
+import type { Problem, TaskRow } from '../model/wire.ts'
 import { api, clock } from '../state/api.ts'
-import { actionKeys } from '../state/keyed-actions.ts'
+import { keyOf } from '../state/keyed-actions.ts'
 import { announce } from '../state/navigation.ts'
 import { asked, rowsOf, select, selected } from '../state/selection.ts'
-import { followRows, link, past } from '../state/task-list.ts'
+import { choice, followRows, link, listing, past } from '../state/task-list.ts'
 import { Form } from './action-form.tsx'
 import { Dialog, Field } from './elements.tsx'
 
-/** Shown while tasks are selected. */
+/** Shown while tasks are selected, or a filter is active. */
 export function BulkBar() {
   followRows()
+  if (past.value !== null) return null
   const chosen = rowsOf(selected.value)
-  if (chosen.length === 0 || past.value !== null) return null
-  const offered = bulkActions
-    .map((action) => ({ action, accepting: chosen.length - planBulk(action, chosen, link.store).left.length }))
-    .filter(({ accepting }) => accepting > 0)
+  if (chosen.length > 0) {
+    return (
+      <Bar label="Selected tasks" title={`${chosen.length.toLocaleString('en')} selected`} rows={chosen}>
+        <button type="button" class="link" onClick={() => select([])}>
+          clear selection
+        </button>
+      </Bar>
+    )
+  }
+  const { matching } = listing.value
+  if (!isFiltering(choice.value) || matching.length === 0) return null
+  const count = matching.length.toLocaleString('en')
   return (
-    <div class="bulk" role="toolbar" aria-label="Selected tasks">
-      <b>{chosen.length.toLocaleString('en')} selected</b>
-      {offered.map(({ action, accepting }) => (
+    <Bar label="Tasks that match" title={matching.length === 1 ? '1 matches' : `${count} match`} rows={matching} all />
+  )
+}
+
+interface BarProps {
+  label: string
+  title: string
+  rows: readonly TaskRow[]
+  /** They are all that the filters show. */
+  all?: boolean
+  children?: ComponentChildren
+}
+
+function Bar({ label, title, rows, all = false, children }: BarProps) {
+  return (
+    <div class="bulk" role="toolbar" aria-label={label}>
+      <b>{title}</b>
+      {offeredFor(rows).map(({ action, accepting }) => (
         <button
           type="button"
           key={action}
-          class={action === 'cancel' ? 'danger' : ''}
-          title={`Key: ${actionKeys[action]}`}
+          class={action === 'cancel' || action === 'delete' ? 'danger' : ''}
+          title={all || keyOf(action) === undefined ? undefined : `Key: ${keyOf(action)}`}
           onClick={() => {
-            asked.value = { action, ids: [...selected.peek()] }
+            asked.value = { action, ids: rows.map(({ id }) => id) }
           }}
         >
-          {actionLabels[action]} {accepting < chosen.length ? accepting.toLocaleString('en') : ''}
+          {bulkLabels[action]}
+          {all ? ' all' : ''} {all || accepting < rows.length ? accepting.toLocaleString('en') : ''}
         </button>
       ))}
-      {offered.length === 0 ? <span class="note">Their states are final.</span> : null}
-      <button type="button" class="link" onClick={() => select([])}>
-        clear selection
-      </button>
+      {children}
     </div>
   )
 }
@@ -54,46 +78,90 @@ interface BulkDialogProps {
   onClose: () => void
 }
 
-export function BulkDialog({ action, ids, onClose }: BulkDialogProps) {
+/** Sends the requests of a dialog, part by part, until they are done or stopped. */
+function useBatch({ action, ids, onClose }: BulkDialogProps) {
   // What is shown is what is requested, even if tasks change meanwhile.
   const [plan, setPlan] = useState<BulkPlan>(() => planBulk(action, rowsOf(ids), link.store))
-  const [refused, setRefused] = useState<Array<Refused<TaskRow>>>([])
-  const [done, setDone] = useState<number | null>(null)
-  const [reason, setReason] = useState('')
-  const { rows, below } = plan
-  const total = rows.length + below
-  const label = `${actionLabels[action]} ${total === 1 ? 'the task' : counted(total, 'task')}`
-  const submit = async () => {
-    if (rows.length === 0) return onClose()
-    setRefused([])
-    setDone(0)
-    const body = action === 'cancel' ? { reason: reason.trim() === '' ? 'canceled by hand' : reason } : {}
-    const post = ({ id }: TaskRow) => api.post(`tasks/${encodeURIComponent(id)}/${action}`, body)
-    const found = await requestForEach(rows, post, clock, setDone)
-    setDone(null)
-    announce(
-      `${actionLabels[action]}: done for ${counted(rows.length - found.length, 'task')}, ${found.length} refused`,
+  const [todo, setTodo] = useState(() => plan.rows.map(({ id }) => id))
+  /** What the server will change; null until it has counted. */
+  const [count, setCount] = useState<number | null>(null)
+  const [refused, setRefused] = useState<Refused[]>([])
+  /** The number of tasks requested so far; null if none is under way. */
+  const [requested, setRequested] = useState<number | null>(null)
+  const [problem, setProblem] = useState<Problem | null>(null)
+  const stop = useRef(new AbortController())
+  const before = useRef<number | undefined>(undefined)
+  useEffect(() => {
+    const { signal } = stop.current
+    changeTasks(api, clock, { action, ids: todo, dryRun: true }, signal).then(
+      (found) => {
+        if (signal.aborted) return
+        setCount(found.done)
+        setRefused(found.refused)
+      },
+      (error: unknown) => setProblem(problemOf(error)),
     )
-    if (found.length === 0) {
+    return () => stop.current.abort()
+  }, [])
+  const run = async (reason: string) => {
+    stop.current = new AbortController()
+    const { signal } = stop.current
+    let [sent, done] = [0, 0]
+    const found: Refused[] = []
+    setProblem(null)
+    setRefused([])
+    setRequested(0)
+    const request = { action, ids: todo, before: before.current, ...(action === 'cancel' && { reason }) }
+    try {
+      await changeTasks(api, clock, request, signal, (upTo, outcome) => {
+        sent = upTo
+        done = outcome.done
+        before.current = outcome.before
+        found.splice(0, found.length, ...outcome.refused)
+        setRequested(upTo)
+      })
+    } catch (error) {
+      setProblem(problemOf(error))
+    }
+    setRequested(null)
+    const rest = [...found.map(({ taskId }) => taskId), ...todo.slice(sent)]
+    announce(`${bulkLabels[action]}: done for ${counted(done, 'task')}, ${found.length} refused`)
+    if (rest.length === 0) {
       select([])
-      return onClose()
+      onClose()
+      return
     }
     setRefused(found)
-    setPlan({ rows: found.map(({ item }) => item), left: [], below: 0 })
+    setTodo(rest)
+    setCount(rest.length)
+    setPlan({ rows: rowsOf(rest), left: [], below: 0 })
   }
+  return { plan, todo, count, refused, requested, problem, run, stop: () => stop.current.abort() }
+}
+
+export function BulkDialog(props: BulkDialogProps) {
+  const { action, onClose } = props
+  const { plan, todo, count, refused, requested, problem, run, stop } = useBatch(props)
+  const [reason, setReason] = useState('')
+  const isVoid = plan.rows.length === 0
+  const total = (count ?? todo.length) + plan.below
+  const label = `${bulkLabels[action]} ${total === 1 ? 'the task' : counted(total, 'task')}`
+  const isRunning = requested !== null
   return (
     <Dialog label={label} onClose={onClose}>
       <Form
-        title={rows.length === 0 ? `None of them can ${action} now` : `${label}?`}
-        problem={null}
-        busy={done !== null}
-        submitLabel={rows.length === 0 ? 'Close' : done === null ? label : `${done} of ${rows.length}`}
-        danger={action === 'cancel' && rows.length > 0}
+        title={isVoid ? `None of them can ${action} now` : `${label}?`}
+        problem={problem}
+        busy={isRunning || (count === null && problem === null && !isVoid)}
+        submitLabel={isVoid ? 'Close' : isRunning ? `${requested} of ${todo.length}` : label}
+        danger={(action === 'cancel' || action === 'delete') && !isVoid}
         onClose={onClose}
-        onSubmit={() => void submit()}
+        onStop={isRunning ? stop : undefined}
+        onSubmit={() => (isVoid ? onClose() : void run(reason.trim() === '' ? 'canceled by hand' : reason))}
       >
         {refused.length === 0 ? <Planned action={action} plan={plan} /> : <Refusals refused={refused} />}
-        {action === 'cancel' && rows.length > 0 ? (
+        {isRunning ? <progress aria-label="Progress" value={requested} max={todo.length} /> : null}
+        {action === 'cancel' && !isVoid ? (
           <Field label="Reason (optional)">
             {(control) => (
               <input
@@ -115,6 +183,8 @@ const consequences: Record<BulkAction, string> = {
   resume: 'They continue as soon as a slot is free.',
   retry: 'Each starts a new attempt. Completed calls of earlier attempts are kept, failed ones are repeated.',
   cancel: 'This cannot be undone.',
+  delete:
+    'This cannot be undone. Open ones are canceled first, and tasks below them that are not deleted move to the top.',
 }
 
 function Planned({ action, plan: { rows, left, below } }: { action: BulkAction; plan: BulkPlan }) {
@@ -138,6 +208,7 @@ function Planned({ action, plan: { rows, left, below } }: { action: BulkAction; 
 }
 
 const maxNames = 6
+const maxRefusals = 50
 
 function Names({ rows, of }: { rows: TaskRow[]; of: (row: TaskRow) => ComponentChildren }) {
   if (rows.length === 0) return null
@@ -151,17 +222,17 @@ function Names({ rows, of }: { rows: TaskRow[]; of: (row: TaskRow) => ComponentC
   )
 }
 
-function Refusals({ refused }: { refused: Array<Refused<TaskRow>> }) {
+function Refusals({ refused }: { refused: readonly Refused[] }) {
   return (
     <div class="problem" role="alert">
       <strong>{counted(refused.length, 'task')} refused</strong>
       <ul class="names">
-        {refused.slice(0, maxNames).map(({ item, problem }) => (
-          <li key={item.id}>
-            {item.name}: {withNumber(problem, item).detail}
+        {refused.slice(0, maxRefusals).map(({ taskId, name, message }) => (
+          <li key={taskId}>
+            {name}: {message}
           </li>
         ))}
-        {refused.length > maxNames ? <li>and {refused.length - maxNames} more</li> : null}
+        {refused.length > maxRefusals ? <li>and {(refused.length - maxRefusals).toLocaleString('en')} more</li> : null}
       </ul>
     </div>
   )

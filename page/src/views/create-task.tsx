@@ -9,6 +9,7 @@ import type { Problem, TaskRow } from '../model/wire.ts'
 import { api } from '../state/api.ts'
 import { engineStatus } from '../state/engine-status.ts'
 import { executors as described, readExecutors } from '../state/executors.ts'
+import { linkToAll } from '../state/filters.ts'
 import { announce, go, route } from '../state/navigation.ts'
 import { link } from '../state/task-list.ts'
 import { Field, ProblemBox, useFocusOnOpen } from './elements.tsx'
@@ -50,7 +51,7 @@ export function CreateTask() {
   return (
     <main class="create" id="main" tabIndex={-1}>
       <nav aria-label="Breadcrumb" class="crumbs">
-        <a href="#/">All tasks</a>
+        <a href={linkToAll.value}>All tasks</a>
       </nav>
       <h1>Create a task</h1>
       <form
@@ -121,7 +122,7 @@ export function CreateTask() {
         </details>
         {problem === null ? null : <ProblemBox problem={problem} />}
         <div class="dialog-buttons">
-          <a href="#/" class="button">
+          <a href={linkToAll.value} class="button">
             Back
           </a>
           <button type="submit" class="primary" disabled={busy}>

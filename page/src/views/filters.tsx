@@ -1,10 +1,20 @@
-// The filters of the list: states, search text, executor or owner, tags, order, and folding.
+// The filters of the list, its order, and folding.
 
 import { useState } from 'preact/hooks'
+import {
+  type Choice,
+  everything,
+  isFiltering,
+  type Layout,
+  layouts,
+  metadataIn,
+  type SortBy,
+  sorts,
+} from '../model/filters.ts'
 import { stateLooks, taskStatuses } from '../model/lifecycle.ts'
-import { everything, isFiltering, type Layout, type SortBy } from '../model/tree.ts'
 import type { TaskStatus } from '../model/wire.ts'
-import { choice, choose, foldAll, listing, search } from '../state/task-list.ts'
+import { choose } from '../state/filters.ts'
+import { choice, foldAll, listing } from '../state/task-list.ts'
 
 export const searchId = 'search'
 
@@ -37,15 +47,6 @@ export function StateFilters() {
   )
 }
 
-const sorts: Record<SortBy, string> = {
-  urgent: 'most urgent first',
-  newest: 'newest first',
-  change: 'latest change first',
-  age: 'oldest first',
-  priority: 'by priority',
-}
-const layouts: Record<Layout, string> = { tree: 'tree', roots: 'only roots', flat: 'flat' }
-
 export function Filters() {
   const { executors, tags, matched, total } = listing.value
   const { executor, tag, text, sort, layout } = choice.value
@@ -60,11 +61,11 @@ export function Filters() {
           type="search"
           placeholder="Search name, id, reason…  ( / )"
           value={text}
-          onInput={(event) => search(event.currentTarget.value)}
+          onInput={(event) => choose({ text: event.currentTarget.value })}
         />
       </label>
       <button type="button" class="filters-button" aria-expanded={open} onClick={() => setOpen(!open)}>
-        Filters and order
+        More filters
       </button>
       <Select
         label="Worked on by"
@@ -75,6 +76,7 @@ export function Filters() {
       {tags.length === 0 ? null : (
         <Select label="Tag" value={tag} options={withAll(tags)} onChange={(value) => choose({ tag: value })} />
       )}
+      {open || hasMore(choice.value) ? <MoreFilters /> : null}
       <Select
         label="Sort"
         value={sort}
@@ -106,6 +108,89 @@ export function Filters() {
         ) : null}
       </span>
     </div>
+  )
+}
+
+function hasMore({ code, metadata, since, before, system }: Choice): boolean {
+  return [code, metadata, since, before].some((value) => value !== '') || system
+}
+
+const agoWords: Readonly<Record<string, string>> = {
+  '': 'any time',
+  '1h': 'last hour',
+  '1d': 'last day',
+  '7d': 'last week',
+}
+
+/** The filters that are needed less often. */
+function MoreFilters() {
+  const { code, metadata, since, before, system } = choice.value
+  const { codes } = listing.value
+  const isDated = before !== '' || !Object.hasOwn(agoWords, since)
+  return (
+    <>
+      <Select
+        label="Error code"
+        value={code}
+        options={withAll(code === '' || codes.includes(code) ? codes : [code, ...codes])}
+        onChange={(value) => choose({ code: value })}
+      />
+      <label class="select">
+        <span>Metadata</span>
+        <input
+          type="text"
+          class="narrow"
+          placeholder="KEY=VALUE"
+          aria-invalid={metadata !== '' && metadataIn(metadata) === null}
+          value={metadata}
+          onInput={(event) => choose({ metadata: event.currentTarget.value })}
+        />
+      </label>
+      <Select
+        label="Ended or created"
+        value={isDated ? 'dates' : since}
+        options={[...Object.entries(agoWords), ['dates', 'between…']]}
+        onChange={(value) => choose({ since: value === 'dates' ? localTime(Date.now() - dayMs) : value, before: '' })}
+      />
+      {isDated ? (
+        <>
+          <TimeInput label="Since" value={since} onChange={(value) => choose({ since: value })} />
+          <TimeInput label="Before" value={before} onChange={(value) => choose({ before: value })} />
+        </>
+      ) : null}
+      <Select
+        label="System tasks"
+        value={system ? 'system' : ''}
+        options={[
+          ['', 'left out'],
+          ['system', 'only these'],
+        ]}
+        onChange={(value) => choose({ system: value === 'system' })}
+      />
+    </>
+  )
+}
+
+const dayMs = 86_400_000
+
+/** In the form of an input for a local time, which has no zone. */
+function localTime(at: number): string {
+  const minutes = new Date(at).getTimezoneOffset()
+  return new Date(at - minutes * 60_000).toISOString().slice(0, 16)
+}
+
+interface TimeInputProps {
+  label: string
+  value: string
+  onChange: (value: string) => void
+}
+
+function TimeInput({ label, value, onChange }: TimeInputProps) {
+  return (
+    <label class="select">
+      <span>{label}</span>
+      <input type="datetime-local" value={value} onChange={(event) => onChange(event.currentTarget.value)} />
+    </label>
   )
 }
 

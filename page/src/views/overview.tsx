@@ -1,7 +1,7 @@
 // The first view: what needs a person, plots, filters and the tree of all tasks.
 
-import { isFiltering } from '../model/tree.ts'
-import { linkToNew, linkToSchedules } from '../state/navigation.ts'
+import { isFiltering } from '../model/filters.ts'
+import { linkToCharts, linkToEngines, linkToNew, linkToSchedules } from '../state/navigation.ts'
 import { choice, leftOut, listing, loaded, past } from '../state/task-list.ts'
 import { BulkBar } from './bulk.tsx'
 import { Filters, StateFilters } from './filters.tsx'
@@ -26,6 +26,12 @@ export function Overview() {
         <a href={linkToSchedules} class="button">
           Schedules
         </a>
+        <a href={linkToEngines} class="button">
+          Engines
+        </a>
+        <a href={linkToCharts} class="button">
+          Charts
+        </a>
       </div>
       {leftOut.value > 0 ? (
         <p class="hint">
@@ -34,7 +40,13 @@ export function Overview() {
       ) : null}
       <TaskGrid />
       <BulkBar />
-      {loaded.value && total === 0 ? <NoTasks /> : null}
+      {loaded.value && total === 0 ? (
+        choice.value.system ? (
+          <p class="empty">There are no system tasks.</p>
+        ) : (
+          <NoTasks />
+        )
+      ) : null}
       {total > 0 && matched === 0 && isFiltering(choice.value) ? (
         <p class="empty">No task matches these filters.</p>
       ) : null}

@@ -6,6 +6,7 @@ import { isSettled } from '../model/lifecycle.ts'
 import { linkTo } from '../model/route.ts'
 import type { Schedule } from '../model/wire.ts'
 import { api } from '../state/api.ts'
+import { linkToAll } from '../state/filters.ts'
 import { allowed, followSchedules, readSchedules, schedules, schedulesProblem } from '../state/schedules.ts'
 import { Form, useRequest } from './action-form.tsx'
 import { Dialog, LongText, ProblemBox, StateBadge, Time, useFocusOnOpen } from './elements.tsx'
@@ -23,7 +24,7 @@ export function Schedules() {
   return (
     <main class="schedules" id="main" tabIndex={-1}>
       <nav aria-label="Breadcrumb" class="crumbs">
-        <a href="#/">All tasks</a>
+        <a href={linkToAll.value}>All tasks</a>
       </nav>
       <h1>Schedules</h1>
       {problem === null ? null : <ProblemBox problem={problem} />}

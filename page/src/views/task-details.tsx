@@ -7,6 +7,7 @@ import type { TaskSnapshot } from '../model/history.ts'
 import { linkTo } from '../model/route.ts'
 import type { Message, ShownTask, TaskRow } from '../model/wire.ts'
 import { LongText, Section, Time, useNow } from './elements.tsx'
+import { TaskLink } from './fork-form.tsx'
 
 interface DetailsProps {
   task: ShownTask['task']
@@ -14,9 +15,11 @@ interface DetailsProps {
   snapshot: TaskSnapshot | undefined
   inPast: boolean
   messages: readonly Message[]
+  /** Ids. */
+  forks: readonly string[]
 }
 
-export function Details({ task, row, snapshot, inPast, messages }: DetailsProps) {
+export function Details({ task, row, snapshot, inPast, messages, forks }: DetailsProps) {
   const now = useNow(5_000)
   const attempt = inPast ? snapshot?.attempt : task.attempt
   const run = inPast ? snapshot?.run : task.run
@@ -31,6 +34,8 @@ export function Details({ task, row, snapshot, inPast, messages }: DetailsProps)
     ['Run', run],
     ['Tokens', modelSteps(messages)],
     ['Tags', task.tags.length === 0 ? null : task.tags.join(', ')],
+    ['Forked from', task.forkedFrom === null ? null : <TaskLink key="original" id={task.forkedFrom} />],
+    ['Forks', forks.length === 0 || inPast ? null : <Links key="forks" ids={forks} />],
     ['Key', task.key],
     ['Created', <Time key="created" at={task.createdAt} />],
     ['Changed', inPast ? null : <Time key="changed" at={row?.updatedAt ?? task.updatedAt} now={now} />],
@@ -56,6 +61,19 @@ export function Details({ task, row, snapshot, inPast, messages }: DetailsProps)
         <a href={linkTo({ view: 'new', parentId: task.id })}>Create a task below it</a>
       </p>
     </Section>
+  )
+}
+
+function Links({ ids }: { ids: readonly string[] }) {
+  return (
+    <>
+      {ids.map((id, index) => (
+        <span key={id}>
+          {index === 0 ? '' : ', '}
+          <TaskLink id={id} />
+        </span>
+      ))}
+    </>
   )
 }
 

@@ -2,9 +2,11 @@
 
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { startOf } from '../../../src/core/storable-text.ts'
+import { canFork } from '../model/fork.ts'
 import { type Action, actionLabels, possibleActions, type StateWord } from '../model/lifecycle.ts'
 import { linkTo } from '../model/route.ts'
 import type { Task, TaskRow, TaskStatus } from '../model/wire.ts'
+import { linkToAll } from '../state/filters.ts'
 import { link } from '../state/task-list.ts'
 import { CopyButton, focusMainIfLost, LongText, StateBadge } from './elements.tsx'
 import { Markdown } from './markdown.tsx'
@@ -22,7 +24,7 @@ export function TaskHead({ task, status, word, name }: HeadProps) {
   return (
     <header class="task-head">
       <nav aria-label="Breadcrumb" class="crumbs">
-        <a href="#/">All tasks</a>
+        <a href={linkToAll.value}>All tasks</a>
         {ancestorsOf(task).map((row) => (
           <a key={row.id} href={linkTo({ view: 'task', id: row.id })}>
             {startOf(row.name, 60)}
@@ -67,18 +69,27 @@ function classOf(action: Action, status: TaskStatus): string {
   return action === 'retry' && status === 'failed' ? 'primary' : ''
 }
 
-/** The actions that the state accepts. Questions have their answers beside them. */
-export function ActionBar({ status, onAction }: { status: TaskStatus; onAction: (action: Action) => void }) {
+interface ActionBarProps {
+  task: Task
+  status: TaskStatus
+  onAction: (action: Action) => void
+}
+
+/** The actions that the state accepts, and a fork. Questions have their answers beside them. */
+export function ActionBar({ task, status, onAction }: ActionBarProps) {
   const possible = possibleActions(status).filter((action) => action !== 'answer')
+  const offered: Action[] = canFork(task) ? [...possible, 'fork'] : possible
   const bar = useRef<HTMLDivElement>(null)
   const hadFocus = bar.current?.contains(document.activeElement) === true
   useLayoutEffect(() => {
     if (hadFocus) focusMainIfLost()
   })
-  if (possible.length === 0) return <p class="note">This task is {status}, which is final.</p>
+  const final = possible.length === 0 ? <p class="note">This task is {status}, which is final.</p> : null
+  if (offered.length === 0) return final
   return (
     <div class="actions" role="toolbar" ref={bar} aria-label="Actions">
-      {possible.map((action) => (
+      {final}
+      {offered.map((action) => (
         <button type="button" key={action} class={classOf(action, status)} onClick={() => onAction(action)}>
           {actionLabels[action]}
         </button>

@@ -10,6 +10,7 @@ import { pathTaken, snapshotAfter, type TaskSnapshot, upTo } from '../model/hist
 import { type Action, isSettled, stateWord, wordOf } from '../model/lifecycle.ts'
 import { lastOutput, type OutputLine, outputLines } from '../model/output.ts'
 import type { Call, Message, RunRecord, ShownTask, TaskEvent, TaskRow, TaskStatus } from '../model/wire.ts'
+import { linkToAll } from '../state/filters.ts'
 import { session } from '../state/navigation.ts'
 import { followRows, link, past, storeShown } from '../state/task-list.ts'
 import { ActionDialog } from './action-dialog.tsx'
@@ -45,7 +46,7 @@ export function TaskPage() {
         ) : (
           <ProblemBox problem={problem}>
             <p>
-              <a href="#/">All tasks</a>
+              <a href={linkToAll.value}>All tasks</a>
             </p>
           </ProblemBox>
         )}
@@ -86,7 +87,7 @@ function OpenedTask({ open, shown }: { open: TaskSession; shown: ShownTask }) {
     <main class={`task-page${inPast ? ' in-past' : ''}`} id="main" tabIndex={-1}>
       <TaskHead task={task} status={status} word={word} name={inPast ? (snapshot?.name ?? task.name) : task.name} />
       <div class="task-tools">
-        {inPast ? null : <ActionBar status={status} onAction={setAction} />}
+        {inPast ? null : <ActionBar task={task} status={status} onAction={setAction} />}
         <Scrubber />
       </div>
       {open.problem.value === null ? null : <ProblemBox problem={open.problem.value} />}
@@ -189,6 +190,7 @@ function SideColumn({ open, shown: { task }, inPast, snapshot, messages }: Known
         snapshot={snapshot}
         inPast={inPast}
         messages={messages}
+        forks={open.forks.value}
       />
       {isEmpty(task.input) ? null : (
         <Section title="Input">

@@ -131,7 +131,19 @@ function signalTable({ integer, numbered, index, uniqueIndex }: Spelling): Compi
   ]
 }
 
-function eventTable({ integer, numbered, index }: Spelling): Compilable[] {
+/**
+ * Starts and ends of tasks, which are counted over time. The planner uses the index only for this very
+ * text (tables/event-counts.ts). For each event SQLite would build the set of an `in` anew, which takes three times as long.
+ */
+const isCounted = `(type = 'task.started' or type = 'task.completed' or type = 'task.failed' or type = 'task.canceled')`
+
+/** True for system tasks, and for failures that another attempt follows: they are not counted. */
+const isLeftOut = {
+  sqlite: `case when json_valid(data) then coalesce(json_extract(data, '$.system'), json_extract(data, '$.willRetry'), 0) end`,
+  postgres: `coalesce(data::jsonb ->> 'system', data::jsonb ->> 'willRetry', 'false')`,
+}
+
+function eventTable({ kind, integer, numbered, index }: Spelling): Compilable[] {
   return [
     numbered('event')
       .addColumn('type', 'text', required)
@@ -140,6 +152,7 @@ function eventTable({ integer, numbered, index }: Spelling): Compilable[] {
       .addColumn('instance_id', 'text', required)
       .addColumn('data', 'text', required),
     index('event_of_task', 'event', 'task_id, seq'),
+    index('event_counted', 'event', `at, type, (${isLeftOut[kind]})`, isCounted),
   ]
 }
 

@@ -3,6 +3,7 @@
 import type { Tx } from '../ledger.ts'
 import { appendEvent, type Holes, numberOf, pageOf, type StatementCompiler, sql } from '../statement.ts'
 import { defineTable, json, ofTask, plain, serial, statementsOf } from '../table-mapping.ts'
+import { createEventCounts } from './event-counts.ts'
 
 export const events = defineTable('event', {
   seq: serial,
@@ -33,6 +34,7 @@ export function createEventTable(compiler: StatementCompiler): Tx['event'] {
     before: before.list,
     pageAfter: after.page,
     pageBefore: before.page,
+    ...createEventCounts(compiler),
     last: () => numberOf(selectLast),
     lastOf: (task, type) => numberOf(selectLastOf, { task, type }),
     append: (event) => appendEvent(insertEvent, event),

@@ -17,6 +17,7 @@ export function createInstanceTable(compiler: StatementCompiler): Tx['instance']
   const { prepare, prepareText } = compiler
   const { select, finds, inserts, upsert } = statementsOf(compiler, instances)
   const selectOpen = select((instance) => instance.where(sql<boolean>`ended_at is null`).orderBy('started_at', 'asc'))
+  const selectLatest = select((instance, hole) => instance.orderBy('started_at', 'desc').limit(hole('limit')))
   const upsertLease = upsert(['id'], ['leaseUntil', 'endedAt'], 'unshared')
   const updateEnded = prepare((db, hole) =>
     db
@@ -41,6 +42,7 @@ export function createInstanceTable(compiler: StatementCompiler): Tx['instance']
 
   return {
     open: () => instances.list(selectOpen),
+    latest: (limit) => instances.list(selectLatest, { limit }),
     get: finds('id'),
     named: () => column(selectNamed),
     renew: (instance) => write(upsertLease, instance),

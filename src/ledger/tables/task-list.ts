@@ -119,7 +119,9 @@ function* tasksAsOf(
       )
       .select([tasks.columns(), events.columns('event', 'event.')] as never)
       .where('task.seq', '>', afterSeq)
-      .where(sql<boolean>`(${part === undefined ? isAmong(reader.dialect, ids ?? []) : reader.isIn(part)})`)
+      .where(
+        sql<boolean>`(${part === undefined ? isAmong(reader.dialect, ids ?? []) : sql`${reader.isIn(part)} and task.system = 0`})`,
+      )
       // The last event is not enough: the run of a deleted task closes after `task.deleted`.
       .where(
         sql<boolean>`(task.deleted_at is null or not exists (select 1 from event where task_id = task.id and type = 'task.deleted' and seq <= ${position}))`,

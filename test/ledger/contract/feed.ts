@@ -35,6 +35,34 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       expect(await back(seqs[0] as number, 9)).toEqual([])
     })
 
+    proves(
+      'starts and ends are counted by time, without system tasks and failures before another attempt',
+      async (ledger) => {
+        await write(ledger, function* (tx) {
+          yield* tx.task.insert(taskRow({ id: 'a' }))
+          for (const [type, at, data] of [
+            ['task.created', 100, {}],
+            ['task.started', 107, {}],
+            ['task.failed', 109, { willRetry: true }],
+            ['task.started', 110, {}],
+            ['task.failed', 125, { willRetry: false }],
+            ['task.completed', 126, { system: true }],
+            ['task.completed', 130, {}],
+          ] as const) {
+            yield* tx.event.append(eventRow({ taskId: 'a', type, at, data: { name: 'a', ...data } }))
+          }
+        })
+        const counts = await ledger.read((tx) => tx.event.counts(100, 130, 10))
+        expect(counts.toSorted((a, b) => a.bucket - b.bucket)).toEqual([
+          { type: 'task.started', bucket: 0, events: 1 },
+          { type: 'task.started', bucket: 1, events: 1 },
+          { type: 'task.failed', bucket: 2, events: 1 },
+        ])
+        expect(await ledger.read((tx) => tx.event.waits(100, 130, 9))).toEqual([1, 7])
+        expect(await ledger.read((tx) => tx.event.waits(100, 130, 1))).toEqual([1])
+      },
+    )
+
     proves('asOf returns the tasks as of a position, with those deleted since', async (ledger) => {
       const seqs = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a', status: 'working' }))

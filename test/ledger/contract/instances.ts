@@ -13,16 +13,21 @@ const instance = (id: string, startedAt = 1) => ({
 
 export const instances: Theme = ({ describe, proves, expect }) => {
   describe('an instance', () => {
-    proves('an instance is listed from its start to its end, oldest first', async (ledger) => {
-      await write(ledger, function* (tx) {
-        yield* tx.instance.insert(instance('engine-1', 2))
-        yield* tx.instance.insert(instance('engine-2', 1))
-        yield* tx.instance.insert(instance('engine-3', 3))
-        yield* tx.instance.end('engine-3', 9)
-      })
-      const open = await ledger.read((tx) => tx.instance.open())
-      expect(open).toEqual([instance('engine-2', 1), instance('engine-1', 2)])
-    })
+    proves(
+      'an instance is listed from its start to its end, oldest first, and afterwards among the latest',
+      async (ledger) => {
+        await write(ledger, function* (tx) {
+          yield* tx.instance.insert(instance('engine-1', 2))
+          yield* tx.instance.insert(instance('engine-2', 1))
+          yield* tx.instance.insert(instance('engine-3', 3))
+          yield* tx.instance.end('engine-3', 9)
+        })
+        const open = await ledger.read((tx) => tx.instance.open())
+        expect(open).toEqual([instance('engine-2', 1), instance('engine-1', 2)])
+        const latest = await ledger.read((tx) => tx.instance.latest(2))
+        expect(latest).toEqual([{ ...instance('engine-3', 3), endedAt: 9 }, instance('engine-1', 2)])
+      },
+    )
 
     proves(
       'an instance is found by its id, and renewing it opens it again after it was taken for dead',

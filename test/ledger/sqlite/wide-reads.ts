@@ -86,6 +86,10 @@ export const wideReads: readonly WideRead[] = [
   { line: /^SEARCH board_task .*\(board=\? AND number>\?\)/, of: /limit/, why: 'A page of a board.' },
   { line: /^SCAN task\b/, of: /where 1 = 0/, why: 'Reads nothing.' },
   {
+    line: /^SEARCH event USING (?:COVERING )?INDEX event_counted \(at>\? AND at<\?\)/,
+    why: 'Starts and ends of tasks in a time, from an index that has nothing else.',
+  },
+  {
     line: /^SCAN (?:instance|board_mirror)\b/,
     why: 'As many as there are engines, mirrors and ended engines not yet forgotten.',
   },
@@ -112,6 +116,7 @@ export const sorts: ReadonlyArray<{ of: RegExp; why: string }> = [
   },
   { of: /^insert into event/, why: 'The events of a cascade are in the order of its tasks.' },
   { of: /as canceled cross join call/, why: 'The open calls of one cascade.' },
+  { of: /group by 1, 2$/, why: 'A few types in a hundred parts of a time.' },
   { of: /group by status/, why: 'The states in a part of the table.' },
   { of: /inside\(?/, why: 'The ids in some trees are put together, and their ready tasks ordered.' },
   { of: /from "run" inner join "task".* group by "task"."executor"/, why: 'The open runs by executor.' },

@@ -243,14 +243,14 @@ it('the page of a task offers only what its state accepts, and keeps the keyboar
   const page = await opened(taskId)
   const offered = () => page.getByRole('toolbar', { name: 'Actions' }).getByRole('button').allInnerTexts()
   await page.getByRole('img', { name: /the task is working/ }).waitFor()
-  await expect.poll(offered).toEqual(['Pause', 'Send message', 'Change priority', 'Cancel'])
+  await expect.poll(offered).toEqual(['Pause', 'Send message', 'Change priority', 'Cancel', 'Fork'])
   await page.getByRole('button', { name: 'Pause' }).press('Enter')
   await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).press('Enter')
-  await expect.poll(offered).toEqual(['Resume', 'Send message', 'Change priority', 'Cancel'])
+  await expect.poll(offered).toEqual(['Resume', 'Send message', 'Change priority', 'Cancel', 'Fork'])
   await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('MAIN')
   await server.call('task:cancel', { taskId })
   await page.getByText('This task is canceled, which is final.').waitFor()
-  expect(await offered()).toEqual([])
+  expect(await offered()).toEqual(['Fork'])
 })
 
 it('the page of a task shows no empty parts', async () => {
