@@ -15,8 +15,6 @@ describe('an option of an engine', () => {
     expect(refusal.details).toMatchObject({ option: 'maxConcurent', nearest: 'maxConcurrent' })
     expect(refusal.details.known).toEqual(expect.arrayContaining(['ledger', 'executors', 'limits']))
     expect(refusal.message).toContain('Did you mean "maxConcurrent"?')
-    // Not offered yet.
-    await refusalOf(createEngine({ telemetry: {} } as never), 'UNKNOWN_OPTION')
   })
 
   it.each([

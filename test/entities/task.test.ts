@@ -32,6 +32,7 @@ describe('a task', () => {
       group: false,
       forkedFrom: null,
       system: false,
+      startedAt: null,
       blockedBy: ['task-b'],
       questions: [],
       progress: null,

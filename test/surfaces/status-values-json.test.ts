@@ -69,6 +69,7 @@ logs :asks
 why :paused
 why :asks
 why :waiting
+fork :completed
 pause :working
 resume :paused
 retry :failed

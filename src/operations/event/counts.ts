@@ -1,5 +1,6 @@
 // event:counts: how many tasks started and ended over time, and how long they waited, for charts.
 import { z } from 'zod'
+import { durationSchema } from '../../core/duration-schema.ts'
 import { defineOperation } from '../define-operation.ts'
 import { refuseTasks } from '../own-tasks.ts'
 
@@ -22,10 +23,7 @@ export const eventCounts = defineOperation({
   ],
   input: () =>
     z.strictObject({
-      widthMs: z
-        .int()
-        .min(1_000)
-        .max(86_400_000)
+      widthMs: durationSchema({ min: 1_000, max: 86_400_000 })
         .default(60_000)
         .describe('Length of each part of the time, in milliseconds.'),
       buckets: z.int().min(1).max(100).default(60).describe('How many parts, the last of which ends now.'),
