@@ -69,7 +69,6 @@ logs :asks
 why :paused
 why :asks
 why :waiting
-fork :completed
 pause :working
 resume :paused
 retry :failed
@@ -106,6 +105,7 @@ task teams
 task types
 memory merge task/team
 memory archive task/team
+fork :asks
 limit 5
 graph --machine task
 purge --older-than 1d
