@@ -1,26 +1,13 @@
 // The page in a real Chromium: a person creates a task, follows it and answers its question, and axe finds no fault. test/long does the rest.
-import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { launchChromium, openPage, ServedLedger, temporaryFolder, violations } from './world.ts'
+import type { Page } from 'playwright-core'
+import { expect, it, onTestFinished } from 'vitest'
+import { servedInBrowser } from './served-in-browser.ts'
+import { openPage, violations } from './world.ts'
 
-const folder = temporaryFolder()
-const server = new ServedLedger(join(folder.path, 'page.db'))
-let browser: Browser
-
-beforeAll(async () => {
-  ;[browser] = await Promise.all([launchChromium(), server.start()])
-}, 300_000)
-
-afterAll(async () => {
-  await browser?.close()
-  await server.kill()
-  folder.remove()
-})
+const { server, newContext } = servedInBrowser()
 
 async function signedIn(): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, bypassCSP: true })
-  onTestFinished(() => context.close())
+  const context = await newContext({ bypassCSP: true })
   const { page, complaints } = await openPage(context, server.url)
   onTestFinished(() => expect(complaints).toEqual([]))
   return page
@@ -40,8 +27,7 @@ it('a person creates a task on the page, and sees that it is completed', async (
 })
 
 it('the page does not say that it reconnects before it has been connected, which would move the list', async () => {
-  const context = await browser.newContext()
-  onTestFinished(() => context.close())
+  const context = await newContext()
   await context.addInitScript(recordBanners)
   const { page } = await openPage(context, server.url)
   await page.getByText('live').first().waitFor()

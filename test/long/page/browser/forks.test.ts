@@ -1,32 +1,13 @@
 // Forks on the page in a real Chromium: a person forks a task, and goes from one to the other.
-import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import {
-  launchChromium,
-  openPage,
-  ServedLedger,
-  temporaryFolder,
-  violationsInBothThemes,
-} from '../../../page/browser/world.ts'
+import type { Page } from 'playwright-core'
+import { expect, it, onTestFinished } from 'vitest'
+import { servedInBrowser } from '../../../page/browser/served-in-browser.ts'
+import { openPage, violationsInBothThemes } from '../../../page/browser/world.ts'
 
-const folder = temporaryFolder()
-const server = new ServedLedger(join(folder.path, 'page.db'))
-let browser: Browser
-
-beforeAll(async () => {
-  ;[browser] = await Promise.all([launchChromium(), server.start()])
-}, 300_000)
-
-afterAll(async () => {
-  await browser?.close()
-  await server.kill()
-  folder.remove()
-})
+const { server, newContext } = servedInBrowser()
 
 async function opened(taskId: string, width = 1280): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width, height: 800 }, bypassCSP: true })
-  onTestFinished(() => context.close())
+  const context = await newContext({ viewport: { width, height: 800 }, bypassCSP: true })
   const { page, complaints } = await openPage(context, server.url, `#/task/${taskId}`)
   onTestFinished(() => expect(complaints).toEqual([]))
   return page

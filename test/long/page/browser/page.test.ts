@@ -1,38 +1,11 @@
 // The page in a real Chromium, against a server in its own process: what a person does and sees, and that no event is missed when the
 // server is killed.
-import { join } from 'node:path'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import {
-  launchChromium,
-  openPage,
-  receivedBy,
-  ServedLedger,
-  temporaryFolder,
-  token,
-  violations,
-  violationsInBothThemes,
-} from '../../../page/browser/world.ts'
+import type { Page } from 'playwright-core'
+import { expect, it, onTestFinished } from 'vitest'
+import { servedInBrowser } from '../../../page/browser/served-in-browser.ts'
+import { openPage, receivedBy, token, violations, violationsInBothThemes } from '../../../page/browser/world.ts'
 
-const folder = temporaryFolder()
-const server = new ServedLedger(join(folder.path, 'page.db'))
-let browser: Browser
-
-beforeAll(async () => {
-  ;[browser] = await Promise.all([launchChromium(), server.start()])
-}, 300_000)
-
-afterAll(async () => {
-  await browser?.close()
-  await server.kill()
-  folder.remove()
-})
-
-async function newContext(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
-  onTestFinished(() => context.close())
-  return context
-}
+const { server, newContext } = servedInBrowser()
 
 async function signedIn(hash?: string): Promise<Page> {
   const { page, complaints } = await openPage(await newContext(), server.url, hash)

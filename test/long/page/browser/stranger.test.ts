@@ -1,29 +1,11 @@
 // A person who has never seen the page, in a real Chromium: only visible texts lead to what a failing command printed, what the run of an agent
 // cost, and which tasks failed in the last hour, and all of these are retried.
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import {
-  launchChromium,
-  openPage,
-  ServedLedger,
-  temporaryFolder,
-  violationsInBothThemes,
-} from '../../../page/browser/world.ts'
+import { expect, it } from 'vitest'
+import { servedInBrowser } from '../../../page/browser/served-in-browser.ts'
+import { openPage, violationsInBothThemes } from '../../../page/browser/world.ts'
 
-const folder = temporaryFolder()
-const server = new ServedLedger(join(folder.path, 'page.db'))
-let browser: Browser
-
-beforeAll(async () => {
-  ;[browser] = await Promise.all([launchChromium(), server.start()])
-}, 300_000)
-
-afterAll(async () => {
-  await browser?.close()
-  await server.kill()
-  folder.remove()
-})
+const { folder, server, newContext } = servedInBrowser()
 
 async function until(taskId: string, status: string): Promise<void> {
   await expect.poll(() => server.statusOf(taskId)).toBe(status)
@@ -41,7 +23,7 @@ it('a person finds the output of a failure, the tokens of an agent, and the fail
   await server.call('task:answer', { taskId: agent, value: { approved: true } })
   await until(agent, 'completed')
 
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, bypassCSP: true })
+  const context = await newContext({ bypassCSP: true })
   const { page, complaints } = await openPage(context, server.url, '#/')
   await page.getByText('Back up').first().click()
   await page.getByText('the disk is full').first().waitFor()
@@ -67,5 +49,4 @@ it('a person finds the output of a failure, the tokens of an agent, and the fail
   await until(backup, 'completed')
   await until(report, 'completed')
   expect(complaints).toEqual([])
-  await context.close()
 })

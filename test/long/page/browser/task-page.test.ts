@@ -1,34 +1,10 @@
 // The page of one task in a real Chromium: what stands first, the error of a failed task, the family of a group, and hostile Markdown.
-import { join } from 'node:path'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import {
-  launchChromium,
-  openPage,
-  ServedLedger,
-  temporaryFolder,
-  violationsInBothThemes,
-} from '../../../page/browser/world.ts'
+import type { BrowserContext, Page } from 'playwright-core'
+import { expect, it, onTestFinished } from 'vitest'
+import { servedInBrowser } from '../../../page/browser/served-in-browser.ts'
+import { openPage, violationsInBothThemes } from '../../../page/browser/world.ts'
 
-const folder = temporaryFolder()
-const server = new ServedLedger(join(folder.path, 'page.db'))
-let browser: Browser
-
-beforeAll(async () => {
-  ;[browser] = await Promise.all([launchChromium(), server.start()])
-}, 300_000)
-
-afterAll(async () => {
-  await browser?.close()
-  await server.kill()
-  folder.remove()
-})
-
-async function newContext(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
-  onTestFinished(() => context.close())
-  return context
-}
+const { server, newContext } = servedInBrowser()
 
 /** Fails the test if the page logs an error or requests anything from another server. */
 async function opened(taskId: string, context?: BrowserContext): Promise<Page> {
