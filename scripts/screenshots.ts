@@ -72,12 +72,23 @@ try {
     input: reviewQuestion,
     description: 'Decide how it is bound.',
   })
+  const broken = await server.create({
+    name: 'Back up the archive',
+    executor: 'shell',
+    input: {
+      run: 'for n in 1 2 3 4 5 6; do echo "copied part $n"; done; echo "no space left on device" >&2; exit 1',
+      shell: '/bin/sh',
+    },
+  })
+  const paid = await server.create({ name: 'Pay the bill', goal: 'Pay the bill' })
   for (const [name, options, hash] of [
     ['overview', { colorScheme: 'light' }, '#/'],
     ['overview-dark', { colorScheme: 'dark' }, '#/'],
     ['task', { colorScheme: 'light', viewport: { width: 1280, height: 1100 } }, `#/task/${root}`],
     ['question-dark', { colorScheme: 'dark', viewport: { width: 1280, height: 1000 } }, `#/task/${review}`],
     ['machine', { colorScheme: 'light', viewport: { width: 1400, height: 800 } }, `#/task/${await baked()}`],
+    ['failure', { colorScheme: 'light' }, `#/task/${broken}`],
+    ['agent', { colorScheme: 'dark', viewport: { width: 1280, height: 1000 } }, `#/task/${paid}`],
     ['create', { colorScheme: 'light' }, '#/new'],
     ['selection', { colorScheme: 'light' }, '#/'],
     ['phone', { colorScheme: 'light', viewport: { width: 390, height: 800 } }, '#/'],
@@ -90,7 +101,7 @@ try {
     })
     const { page } = await openPage(context, server.url, hash)
     await page
-      .getByText(/Quarterly report|Review the draft|Bake bread|Create a task/)
+      .getByText(/Quarterly report|Review the draft|Bake bread|Back up the archive|Pay the bill|Create a task/)
       .first()
       .waitFor()
     if (name === 'create') await page.getByLabel('Executor').selectOption('greet')
