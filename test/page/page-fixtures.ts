@@ -26,6 +26,7 @@ export function rowOf(given: Partial<TaskRow> & { id: string }): TaskRow {
     version: 1,
     createdAt: 0,
     updatedAt: 0,
+    startedAt: null,
     completedAt: null,
     ...given,
   }

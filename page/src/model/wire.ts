@@ -36,6 +36,8 @@ export interface TaskRow {
   version: number
   createdAt: number
   updatedAt: number
+  /** When its present attempt first became WORKING; null if it has not. */
+  startedAt: number | null
   completedAt: number | null
 }
 
