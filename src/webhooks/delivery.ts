@@ -6,6 +6,7 @@ import { once } from '../core/once.ts'
 import { type Executor, ownExecutor } from '../entities/executor.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { ParsedWebhook } from '../entities/webhook-options.ts'
+import { systemTaskId } from '../operations/steps/system-task.ts'
 import { post } from './post.ts'
 import { signedHeaders } from './signed-request.ts'
 
@@ -49,6 +50,7 @@ export function createDelivery(
       const webhook = webhooks.find((each) => each.name === name)
       if (webhook === undefined) throw removed(name)
       const { seq, type, at, taskId, data } = event
+      if (id !== deliveryId(name, seq)) throw forged(name)
       const body = JSON.stringify({ type, timestamp: isoTime(at), data: { seq, taskId, ...data } })
       return run.call(
         'post',
@@ -63,6 +65,18 @@ export function createDelivery(
       )
     },
   })
+}
+
+export function deliveryId(webhook: string, seq: number): string {
+  return systemTaskId('webhook', webhook, seq)
+}
+
+/** A task that a caller has created: the signature says that the engine reports an event. */
+function forged(name: string): Failure {
+  return new Failure(
+    `Nothing is posted to ${name}: only the engine creates deliveries, from its events. Post from an executor of your own.`,
+    { code: 'FORBIDDEN', retry: false },
+  )
 }
 
 function requireAccepted(name: string, { status, retryAfterMs }: Awaited<ReturnType<typeof post>>): void {

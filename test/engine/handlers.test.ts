@@ -1,5 +1,7 @@
 // `onFailure` and `onInputRequired`: tasks that are created when another one fails for good, or needs an answer.
+import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
+import { z } from 'zod'
 import { createScriptedModel } from '../../src/agents/models/scripted-model.ts'
 import { defineExecutor, type Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
@@ -119,6 +121,74 @@ it('handlers have slots of their own: they run while the engine is full, and tak
   expect(await engine.result(await engine.create({ executor: 'quick' }))).toBe('done')
   await engine.signal(handler, 'end')
   await reached(engine, handler, 'completed')
+})
+
+it('a handler that waits in memory goes on while the engine is full', async () => {
+  const [release, childEnds] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const engine = await openEngine({
+    maxConcurrent: 1,
+    executors: {
+      holds: () => release.promise,
+      looksUp: () => childEnds.promise,
+      handles: async (_task: unknown, run: Run) =>
+        run.wait(await run.spawn({ executor: 'looksUp' }), { inMemory: true }).then(() => 'handled'),
+    },
+  })
+  const holds = await engine.create({ executor: 'holds' })
+  await reached(engine, holds, 'working')
+  const failed = await engine.create({ name: 'by hand', onFailure: { executor: 'handles' } })
+  await engine.start(failed)
+  await engine.fail(failed, 'no')
+  for await (const { type } of engine.events({ taskId: await handlerOf(engine) })) if (type === 'run.parked') break
+  childEnds.resolve()
+  expect(await engine.result(await handlerOf(engine))).toBe('handled')
+  expect(await engine.get(holds)).toMatchObject({ status: 'working' })
+  release.resolve()
+})
+
+it('handlers begin by themselves, also in an engine whose tasks wait for `start`', async () => {
+  const engine = await openEngine({ autoStart: false, executors: { broken, handles: () => 'handled' } })
+  const task = await engine.create({ executor: 'broken', onFailure: { executor: 'handles' } })
+  await engine.start(task)
+  await reached(engine, task, 'failed')
+  expect(await engine.result(await handlerOf(engine))).toBe('handled')
+})
+
+it('the schema of its executor checks what a handler gets, when it runs, and its own input when it is drafted', async () => {
+  const input = z.object({ error: z.object({ message: z.string() }) })
+  const handles = defineExecutor({ input, run: ({ input: { error } }) => error.message })
+  const engine = await openEngine({ executors: { broken, handles } })
+  const task = await engine.create({ executor: 'broken', onFailure: { executor: 'handles' } })
+  await reached(engine, task, 'failed')
+  expect(await engine.result(await handlerOf(engine))).toBe('the bank is down')
+  const unfit = { executor: 'handles', input: { error: 'text' } }
+  await refusalOf(engine.create({ executor: 'broken', onFailure: unfit }), 'INVALID_INPUT')
+})
+
+it('the template of a handler passes the redact hook before it is stored', async () => {
+  const ledger = ledgerFile()
+  const redact = (value: unknown) => (typeof value === 'string' ? value.replaceAll('hunter2', '***') : value)
+  const engine = await openEngine({
+    ledger,
+    redact,
+    executors: { broken, handles: () => null },
+    onInputRequired: { executor: 'handles', input: 'hunter2' },
+  })
+  const [task] = await engine.create([
+    { executor: 'broken', onFailure: { executor: 'handles', name: 'hunter2', input: { password: 'hunter2' } } },
+    { executor: 'broken', onFailure: { goal: 'use hunter2', systemPrompt: 'hunter2', metadata: { of: 'hunter2' } } },
+  ])
+  await reached(engine, task as Task, 'failed')
+  await engine.result(await handlerOf(engine))
+  await engine.close()
+  expect((await readFile(ledger)).includes('hunter2')).toBe(false)
+})
+
+it('an engine with a handler that it cannot create is refused when it opens', async () => {
+  const executors = { broken }
+  await refusalOf(openEngine({ executors, onFailure: { executor: 'handles' } }), 'UNKNOWN_EXECUTOR')
+  const own = defineExecutor({ run: broken, onFailure: { executor: 'handles' } })
+  await refusalOf(openEngine({ executors: { own } }), 'UNKNOWN_EXECUTOR')
 })
 
 it('an agent that handles a failure reads what has happened', async () => {

@@ -52,6 +52,26 @@ it('deliveries are system tasks: they are left out of lists and idle, and are no
   expect(hook.tries).toHaveLength(3)
 })
 
+it('a task that a caller creates for the executor of deliveries posts nothing, as its event would bear the signature of the engine', async () => {
+  const hook = await receiver()
+  const engine = await openEngine({ executors, webhooks: [{ url: hook.url, secret, events: ['task.completed'] }] })
+  const event = { seq: 1, type: 'task.completed', at: 1, taskId: 'task-1', data: { isForged: true } }
+  const input = { webhook: hook.url, event }
+  const forged = await engine.create({ executor: 'webhook', input } as never)
+  const handled = await engine.create({ executor: 'broken', onFailure: { executor: 'webhook', input } })
+  expect(await engine.settled(forged)).toMatchObject({ error: { code: 'FORBIDDEN' } })
+  await engine.settled(handled)
+  await engine.idle({ system: true })
+  expect(hook.tries).toEqual([])
+})
+
+it('deliveries begin by themselves, also in an engine whose tasks wait for `start`', async () => {
+  const hook = await receiver()
+  const engine = await openEngine({ autoStart: false, executors, webhooks: [{ url: hook.url, secret }] })
+  await engine.start(await engine.create({ executor: 'done' }))
+  await hook.until(() => hook.accepted.length === 1)
+})
+
 it('a receiver that fails two thirds of the time gets every event, also when engines die; the id of a repetition is the same', async () => {
   const clock = new SimulatedClock()
   const hook = await receiver((tries) => (tries % 3 === 0 ? 200 : 503), clock)
