@@ -48,7 +48,7 @@ export function createDelivery(
     onInterrupt: 'rerun',
     run: ({ id, input: { webhook: name, event } }, run) => {
       const webhook = webhooks.find((each) => each.name === name)
-      if (webhook === undefined) throw removed(name)
+      if (webhook === undefined) throw unknown(name)
       const { seq, type, at, taskId, data } = event
       if (id !== deliveryId(name, seq)) throw forged(name)
       const body = JSON.stringify({ type, timestamp: isoTime(at), data: { seq, taskId, ...data } })
@@ -97,9 +97,10 @@ function requireAccepted(name: string, { status, retryAfterMs }: Awaited<ReturnT
   })
 }
 
-function removed(name: string): Failure {
-  return new Failure(`The engine has no webhook ${name} any more, so its event is not posted.`, {
-    code: 'NOT_FOUND',
-    retry: false,
-  })
+/** Tried again like any failure: another engine on the ledger may have it, such as the new release beside the old one. */
+function unknown(name: string): Failure {
+  return new Failure(
+    `This engine has no webhook ${name}. The event is posted when an engine that has it, under this name, makes a later try.`,
+    { code: 'NOT_FOUND' },
+  )
 }

@@ -65,6 +65,25 @@ it('a task that a caller creates for the executor of deliveries posts nothing, a
   expect(hook.tries).toEqual([])
 })
 
+it('a delivery that an engine without its webhook has taken is tried again, so that an engine that has it posts the event', async () => {
+  const [clock, ledger] = [new SimulatedClock(), ledgerFile()]
+  const hook = await receiver((tries) => (tries === 1 ? 500 : 204), clock)
+  const shared = { ledger, executors, clock }
+  const first = await openEngine({ ...shared, webhooks: [{ url: hook.url, secret }] })
+  await first.create({ executor: 'done' })
+  await hook.until(() => hook.tries.length === 1)
+  await first.close()
+  const other = await openEngine({ ...shared, webhooks: [{ url: 'https://example.org/other', secret }] })
+  await clock.advance('10s')
+  const [delivery] = (await other.list({ system: true })).tasks
+  expect(delivery).toMatchObject({ status: 'submitted', attempt: 3 })
+  await other.close()
+  const again = await openEngine({ ...shared, webhooks: [{ url: hook.url, secret }] })
+  await clock.advance('1m')
+  await again.idle({ system: true })
+  expect(hook.accepted).toHaveLength(1)
+})
+
 it('deliveries begin by themselves, also in an engine whose tasks wait for `start`', async () => {
   const hook = await receiver()
   const engine = await openEngine({ autoStart: false, executors, webhooks: [{ url: hook.url, secret }] })

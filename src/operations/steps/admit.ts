@@ -248,8 +248,7 @@ function* loadQueuedRuns(
   for (const system of [false, true]) {
     const slots = (): number => (system ? (left.perLane.get(systemLane) as number) : left.total)
     let after: TaskRecord | undefined
-    let isLast = false
-    while (!isLast && slots() > 0) {
+    for (let isLast = false; !isLast && slots() > 0; ) {
       const page = yield* tx.run.queuedOf(request.instanceId, system, after, queuedAtOnce)
       for (const task of page) {
         const { lane } = task
