@@ -146,6 +146,28 @@ it('a handler that waits in memory goes on while the engine is full', async () =
   release.resolve()
 })
 
+it('a spawn with handlers is found again by a later run, also in another engine whose own handlers are others', async () => {
+  const ledger = ledgerFile()
+  const executors = {
+    handles: () => 'handled',
+    child: () => 'done',
+    parent: async (_task: unknown, run: Run) => {
+      const child = await run.spawn({ executor: 'child', onFailure: { goal: 'repair', executor: 'handles' } })
+      const other = await run.spawn({ executor: 'child' })
+      await run.waitForSignal('on')
+      return run.wait([child, other])
+    },
+  }
+  const first = await openEngine({ ledger, executors, onFailure: { executor: 'handles' } })
+  const task = await first.create({ executor: 'parent' })
+  await reached(first, task, 'waiting')
+  await first.close()
+  const second = await openEngine({ ledger, executors, onFailure: { executor: 'handles', name: 'another' } })
+  await second.signal(task, 'on')
+  expect(await second.result(task)).toEqual(['done', 'done'])
+  expect(await second.children(task)).toHaveLength(2)
+})
+
 it('handlers begin by themselves, also in an engine whose tasks wait for `start`', async () => {
   const engine = await openEngine({ autoStart: false, executors: { broken, handles: () => 'handled' } })
   const task = await engine.create({ executor: 'broken', onFailure: { executor: 'handles' } })
