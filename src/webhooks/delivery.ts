@@ -12,12 +12,14 @@ import { signedHeaders } from './signed-request.ts'
 
 /** How long a delivery is tried. */
 export const deliveryMs = 3 * 24 * 3_600_000
+/** The longest time between two tries, also if the receiver asks for more. */
+const maxBackoffMs = 6 * 3_600_000
 /** After 5 seconds, then twice as long each time, to 6 hours. The deadline of the task ends it. */
 export const deliveryRetry: RetryPolicy = {
   maxAttempts: 1_000,
   backoffMs: 5_000,
   backoff: 'exponential',
-  maxBackoffMs: 6 * 3_600_000,
+  maxBackoffMs,
   jitter: 0.2,
 } as RetryPolicy
 
@@ -93,7 +95,7 @@ function requireAccepted(name: string, { status, retryAfterMs }: Awaited<ReturnT
   const why = status >= 300 && status < 400 ? ' Redirects are not followed: give the address that it leads to.' : ''
   throw new Failure(`${name} answered with ${status}, not with a 2xx status.${why}`, {
     code: 'WEBHOOK_REFUSED',
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs: Math.min(retryAfterMs, maxBackoffMs) }),
   })
 }
 

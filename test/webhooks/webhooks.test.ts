@@ -162,6 +162,18 @@ it('410 ends a delivery, a redirect is not followed, and Retry-After is waited f
   expect(other.tries).toEqual([])
 })
 
+it('a receiver that asks to be left alone for years is tried again after six hours', async () => {
+  const clock = new SimulatedClock()
+  const busy = { status: 503, headers: { 'retry-after': '99999999999' } }
+  const hook = await receiver((tries) => (tries === 1 ? busy : 204), clock)
+  const engine = await openEngine({ executors, clock, webhooks: [{ url: hook.url, secret }] })
+  await engine.create({ executor: 'done' })
+  await hook.until(() => hook.tries.length === 1)
+  await clock.advance('7h')
+  await engine.idle({ system: true })
+  expect(hook.accepted).toHaveLength(1)
+})
+
 it('names and addresses of private networks are refused, unless they are allowed', async () => {
   const hook = await receiver()
   const { port } = new URL(hook.url)
