@@ -59,6 +59,11 @@ export class OpenRuns {
     return holders
   }
 
+  /** Whether the task is a system task with an open run here. */
+  isSystem(taskId: string): boolean {
+    return this.#slots.get(taskId)?.task.system === true
+  }
+
   /** The number of runs of system tasks, which have slots of their own. */
   get systemCount(): number {
     let holders = 0

@@ -30,12 +30,22 @@ export async function spawnInRun(
 
 const defaults: Readonly<Record<string, unknown>> = { ...storedFrom({}), delayMs: 0 }
 
-/** The identity of a child in the journal. A field at its default is left out, so that a new field changes no recorded identity. */
+/**
+ * The identity of a child in the journal. A field at its default is left out, so that a new field changes no recorded identity; so is what
+ * does not come from the function: the handlers of the program, and the span in which a run spawns.
+ */
 function imageOf(given: TaskDraft): object {
   const { id: _id, parentId: _parent, opening: _opening, runsCommands: _here, blockedBy, ...draft } = given
+  const { handlers = {}, traceparent: _span, ...policy } = draft.policy
+  const own = Object.entries(handlers as Record<string, TaskDraft>).filter(([, { byProgram }]) => !byProgram)
+  const handled = Object.fromEntries(own.map(([event, handler]) => [event, imageOf(handler)]))
   const isIncluded = ([name, value]: [string, unknown]): boolean =>
     !(name in defaults) || canonicalJson(value) !== canonicalJson(defaults[name])
-  return { ...Object.fromEntries(Object.entries(draft).filter(isIncluded)), after: blockedBy.length }
+  return {
+    ...Object.fromEntries(Object.entries(draft).filter(isIncluded)),
+    policy: own.length === 0 ? policy : { ...policy, handlers: handled },
+    after: blockedBy.length,
+  }
 }
 
 async function makeChildren(

@@ -283,9 +283,10 @@ export class Supervisor {
       )
       compare(open, last)
       this.#arm(due, number)
-      const isAnyQueued = open.some(({ status }) => status === 'queued')
-      if (isAnyReady || isAnyQueued) this.#admitIfRoom(0)
-      if (isSystemReady) this.#admitIfRoom(0, this.#admission.systemRoom)
+      const queued = open.filter(({ status }) => status === 'queued')
+      const isSystemQueued = queued.some(({ taskId }) => this.#runs.isSystem(taskId))
+      if (isAnyReady || queued.length > 0) this.#admitIfRoom(0)
+      if (isSystemReady || isSystemQueued) this.#admitIfRoom(0, this.#admission.systemRoom)
     } catch (error) {
       // Maintenance wakes the supervisor again soon.
       report(error, { doing: 'check for work' })

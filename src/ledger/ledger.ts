@@ -232,9 +232,10 @@ export interface Reads extends MemoryReads {
     /** At most `limit` runs whose number is above `after`, of one generation or of all, in order. */
     page(taskId: string, after: number, limit: number, generation?: number): Op<RunRecord[]>
     openOf(instanceId: string): Op<RunRecord[]>
-    /** Tasks whose runs of one engine wait for a slot, at most `limit` that follow `after`: highest priority, then oldest. */
+    /** System tasks or others whose runs of one engine wait for a slot, at most `limit` that follow `after`: highest priority, then oldest. */
     queuedOf(
       instanceId: string,
+      system: boolean,
       after: Pick<TaskRecord, 'priority' | 'seq'> | undefined,
       limit: number,
     ): Op<TaskRecord[]>

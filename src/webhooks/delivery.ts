@@ -6,17 +6,20 @@ import { once } from '../core/once.ts'
 import { type Executor, ownExecutor } from '../entities/executor.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { ParsedWebhook } from '../entities/webhook-options.ts'
+import { systemTaskId } from '../operations/steps/system-task.ts'
 import { post } from './post.ts'
 import { signedHeaders } from './signed-request.ts'
 
 /** How long a delivery is tried. */
 export const deliveryMs = 3 * 24 * 3_600_000
+/** The longest time between two tries, also if the receiver asks for more. */
+const maxBackoffMs = 6 * 3_600_000
 /** After 5 seconds, then twice as long each time, to 6 hours. The deadline of the task ends it. */
 export const deliveryRetry: RetryPolicy = {
   maxAttempts: 1_000,
   backoffMs: 5_000,
   backoff: 'exponential',
-  maxBackoffMs: 6 * 3_600_000,
+  maxBackoffMs,
   jitter: 0.2,
 } as RetryPolicy
 
@@ -47,8 +50,9 @@ export function createDelivery(
     onInterrupt: 'rerun',
     run: ({ id, input: { webhook: name, event } }, run) => {
       const webhook = webhooks.find((each) => each.name === name)
-      if (webhook === undefined) throw removed(name)
+      if (webhook === undefined) throw unknown(name)
       const { seq, type, at, taskId, data } = event
+      if (id !== deliveryId(name, seq)) throw forged(name)
       const body = JSON.stringify({ type, timestamp: isoTime(at), data: { seq, taskId, ...data } })
       return run.call(
         'post',
@@ -65,6 +69,18 @@ export function createDelivery(
   })
 }
 
+export function deliveryId(webhook: string, seq: number): string {
+  return systemTaskId('webhook', webhook, seq)
+}
+
+/** A task that a caller has created: the signature says that the engine reports an event. */
+function forged(name: string): Failure {
+  return new Failure(
+    `Nothing is posted to ${name}: only the engine creates deliveries, from its events. Post from an executor of your own.`,
+    { code: 'FORBIDDEN', retry: false },
+  )
+}
+
 function requireAccepted(name: string, { status, retryAfterMs }: Awaited<ReturnType<typeof post>>): void {
   if (status >= 200 && status < 300) return
   if (status === 410) {
@@ -79,13 +95,14 @@ function requireAccepted(name: string, { status, retryAfterMs }: Awaited<ReturnT
   const why = status >= 300 && status < 400 ? ' Redirects are not followed: give the address that it leads to.' : ''
   throw new Failure(`${name} answered with ${status}, not with a 2xx status.${why}`, {
     code: 'WEBHOOK_REFUSED',
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs: Math.min(retryAfterMs, maxBackoffMs) }),
   })
 }
 
-function removed(name: string): Failure {
-  return new Failure(`The engine has no webhook ${name} any more, so its event is not posted.`, {
-    code: 'NOT_FOUND',
-    retry: false,
-  })
+/** Tried again like any failure: another engine on the ledger may have it, such as the new release beside the old one. */
+function unknown(name: string): Failure {
+  return new Failure(
+    `This engine has no webhook ${name}. The event is posted when an engine that has it, under this name, makes a later try.`,
+    { code: 'NOT_FOUND' },
+  )
 }

@@ -7,8 +7,8 @@ import { deliveryExecutor, type ParsedWebhook, type PostedEvent } from '../entit
 import { type Ledger, type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import type { Drafter, TaskDraft } from '../operations/drafts/draft.ts'
 import type { StepContext } from '../operations/steps/step-context.ts'
-import { insertSystemTask, systemTaskId } from '../operations/steps/system-task.ts'
-import { type DeliveryInput, deliveryMs, deliveryRetry } from './delivery.ts'
+import { insertSystemTask } from '../operations/steps/system-task.ts'
+import { type DeliveryInput, deliveryId, deliveryMs, deliveryRetry } from './delivery.ts'
 
 /** How many events a step reads. */
 const batch = 500
@@ -76,7 +76,7 @@ export class Outbox {
   #next(webhook: ParsedWebhook): Step<boolean> {
     const ctx = this.#host.stepContext()
     const [draft] = this.#host.drafter.draft(
-      { executor: deliveryExecutor, name: deliveryExecutor, retry: deliveryRetry, input: sampleInput },
+      { executor: deliveryExecutor, name: deliveryExecutor, retry: deliveryRetry, input: sampleInput, autoStart: true },
       'webhooks',
     )
     return step('create deliveries', (tx) => createDeliveries(tx, webhook, draft as TaskDraft, ctx))
@@ -110,7 +110,7 @@ function deliveryOf(event: TaskEvent, { name }: ParsedWebhook, draft: TaskDraft)
   const input: DeliveryInput = { webhook: name, event: { seq, type, at, taskId, data } }
   return {
     ...draft,
-    id: systemTaskId('webhook', name, seq),
+    id: deliveryId(name, seq),
     name: `${type} to ${name}`,
     input,
     deadline: at + deliveryMs,

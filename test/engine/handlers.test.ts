@@ -1,9 +1,9 @@
 // `onFailure` and `onInputRequired`: tasks that are created when another one fails for good, or needs an answer.
 import { expect, it } from 'vitest'
+import { z } from 'zod'
 import { createScriptedModel } from '../../src/agents/models/scripted-model.ts'
 import { defineExecutor, type Run } from '../../src/entities/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
-import { violationsIn } from '../ledger/check/violations-in.ts'
 import { ledgerFile, openEngine, reached, refusalOf } from './world.ts'
 
 const broken = () => {
@@ -23,9 +23,7 @@ async function handlerOf(engine: Awaited<ReturnType<typeof openEngine>>): Promis
 it('a task that fails for good gets its handler, its executor’s, or that of the engine, in the same transaction', async () => {
   const seen: Array<[string, unknown]> = []
   const notify = (task: { name: string; input: unknown }) => void seen.push([task.name, task.input])
-  const ledger = ledgerFile()
   const engine = await openEngine({
-    ledger,
     onFailure: { executor: 'notify', name: 'of the engine' },
     executors: {
       notify,
@@ -53,8 +51,6 @@ it('a task that fails for good gets its handler, its executor’s, or that of th
   const { seq: at } = await engine.bus.call('task:list', {})
   expect((await engine.bus.call('task:list', { at })).tasks).toHaveLength(4)
   expect(handlers.find(({ name }) => name === 'of the task')?.metadata).toMatchObject({ about: { taskId: three?.id } })
-  await engine.close()
-  expect(await violationsIn(ledger)).toEqual([])
 })
 
 it('a task that needs the answer of a person gets its handler, with the question', async () => {
@@ -121,6 +117,77 @@ it('handlers have slots of their own: they run while the engine is full, and tak
   expect(await engine.result(await engine.create({ executor: 'quick' }))).toBe('done')
   await engine.signal(handler, 'end')
   await reached(engine, handler, 'completed')
+})
+
+it('a handler that waits in memory goes on while the engine is full', async () => {
+  const [release, childEnds] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const engine = await openEngine({
+    maxConcurrent: 1,
+    executors: {
+      holds: () => release.promise,
+      looksUp: () => childEnds.promise,
+      handles: async (_task: unknown, run: Run) =>
+        run.wait(await run.spawn({ executor: 'looksUp' }), { inMemory: true }).then(() => 'handled'),
+    },
+  })
+  const holds = await engine.create({ executor: 'holds' })
+  await reached(engine, holds, 'working')
+  const failed = await engine.create({ name: 'by hand', onFailure: { executor: 'handles' } })
+  await engine.start(failed)
+  await engine.fail(failed, 'no')
+  for await (const { type } of engine.events({ taskId: await handlerOf(engine) })) if (type === 'run.parked') break
+  childEnds.resolve()
+  expect(await engine.result(await handlerOf(engine))).toBe('handled')
+  expect(await engine.get(holds)).toMatchObject({ status: 'working' })
+  release.resolve()
+})
+
+it('a spawn with handlers is found again by a later run, also in another engine whose own handlers are others', async () => {
+  const ledger = ledgerFile()
+  const executors = {
+    handles: () => 'handled',
+    child: () => 'done',
+    parent: async (_task: unknown, run: Run) => {
+      const child = await run.spawn({ executor: 'child', onFailure: { goal: 'repair', executor: 'handles' } })
+      const other = await run.spawn({ executor: 'child' })
+      await run.waitForSignal('on')
+      return run.wait([child, other])
+    },
+  }
+  const first = await openEngine({ ledger, executors, onFailure: { executor: 'handles' } })
+  const task = await first.create({ executor: 'parent' })
+  await reached(first, task, 'waiting')
+  await first.close()
+  const second = await openEngine({ ledger, executors, onFailure: { executor: 'handles', name: 'another' } })
+  await second.signal(task, 'on')
+  expect(await second.result(task)).toEqual(['done', 'done'])
+  expect(await second.children(task)).toHaveLength(2)
+})
+
+it('handlers begin by themselves, also in an engine whose tasks wait for `start`', async () => {
+  const engine = await openEngine({ autoStart: false, executors: { broken, handles: () => 'handled' } })
+  const task = await engine.create({ executor: 'broken', onFailure: { executor: 'handles' } })
+  await engine.start(task)
+  await reached(engine, task, 'failed')
+  expect(await engine.result(await handlerOf(engine))).toBe('handled')
+})
+
+it('the schema of its executor checks what a handler gets, when it runs, and its own input when it is drafted', async () => {
+  const input = z.object({ error: z.object({ message: z.string() }) })
+  const handles = defineExecutor({ input, run: ({ input: { error } }) => error.message })
+  const engine = await openEngine({ executors: { broken, handles } })
+  const task = await engine.create({ executor: 'broken', onFailure: { executor: 'handles' } })
+  await reached(engine, task, 'failed')
+  expect(await engine.result(await handlerOf(engine))).toBe('the bank is down')
+  const unfit = { executor: 'handles', input: { error: 'text' } }
+  await refusalOf(engine.create({ executor: 'broken', onFailure: unfit }), 'INVALID_INPUT')
+})
+
+it('an engine with a handler that it cannot create is refused when it opens', async () => {
+  const executors = { broken }
+  await refusalOf(openEngine({ executors, onFailure: { executor: 'handles' } }), 'UNKNOWN_EXECUTOR')
+  const own = defineExecutor({ run: broken, onFailure: { executor: 'handles' } })
+  await refusalOf(openEngine({ executors: { own } }), 'UNKNOWN_EXECUTOR')
 })
 
 it('an agent that handles a failure reads what has happened', async () => {

@@ -5,15 +5,34 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Engine } from '../../src/engine/engine-api.ts'
 import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
+import type { Task } from '../../src/entities/task.ts'
 import { createShell, defineExecutor, Failure, type RedactFunction } from '../../src/index.ts'
 import { echo, llm, said } from '../agents/world.ts'
 import { openManager } from '../compat/agent-os/world.ts'
+import { violationsIn } from '../ledger/check/violations-in.ts'
 import { collect, history, ledgerFile, openEngine, reached, refusalOf } from './world.ts'
 
 const redact = (value: unknown): unknown =>
   typeof value === 'string' ? value.replaceAll('canary', '[redacted]') : value
 
 describe('the option redact', () => {
+  it('the option redact changes the templates of handlers before they are stored', async () => {
+    const ledger = ledgerFile()
+    const executors = { broken: () => Promise.reject(new Error('down')), handles: () => null }
+    const onInputRequired = { executor: 'handles', input: 'canary' }
+    const engine = (await openEngine({ ledger, redact, executors, onInputRequired })) as unknown as Engine
+    const [task] = await engine.create([
+      { executor: 'broken', onFailure: { executor: 'handles', name: 'canary', input: { password: 'canary' } } },
+      { executor: 'broken', onFailure: { goal: 'use canary', systemPrompt: 'canary', metadata: { of: 'canary' } } },
+    ])
+    await reached(engine, task as Task, 'failed')
+    const [handler] = (await engine.list({ system: true })).tasks
+    await engine.settled((handler as Task).id)
+    await engine.close()
+    expect(readFileSync(ledger).includes('canary')).toBe(false)
+    expect(await violationsIn(ledger)).toEqual([])
+  })
+
   it('V-10 the option redact gives an executor in its first run the values that it gets after a restart', async () => {
     const seen: unknown[][] = []
     const work = async (task: ExecutorTask, run: Run) => {

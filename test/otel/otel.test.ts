@@ -8,7 +8,7 @@ import { createEngine } from '../../src/engine/create-engine.ts'
 import type { ExecutorTask, Run } from '../../src/entities/executor.ts'
 import { defineAbility } from '../../src/index.ts'
 import { type OtelOptions, otel } from '../../src/otel/otel.ts'
-import { deferred, ledgerFile, openEngine } from '../engine/world.ts'
+import { deferred, ledgerFile, openEngine, reached } from '../engine/world.ts'
 import { followAsyncCode, providerTo, type SeenSpan } from './spans.ts'
 
 let stopFollowing: () => void
@@ -202,6 +202,24 @@ it('a run is linked to the span that created its task, which may be a run of ano
   expect(first).toMatchObject({ parentId: undefined, links: [request?.id] })
   expect(first?.traceId).not.toBe(request?.traceId)
   expect(child).toMatchObject({ links: [first?.id], attributes: { 'gen_ai.conversation.id': task.id } })
+})
+
+it('a later run, which has another span, finds the children that an earlier one has spawned', async () => {
+  const { telemetry } = tracing()
+  const executors = {
+    child: () => 1,
+    parent: async (_task: ExecutorTask, run: Run) => {
+      const child = await run.spawn({ executor: 'child' })
+      await run.waitForSignal('on')
+      return run.wait(child)
+    },
+  }
+  const engine = await openEngine({ telemetry, executors })
+  const task = await engine.create({ executor: 'parent' })
+  await reached(engine, task, 'waiting')
+  await engine.signal(task, 'on')
+  expect(await engine.result(task)).toBe(1)
+  expect((await engine.get(task))?.run).toBe(2)
 })
 
 it('an agent makes spans for its steps and its tools, with models and tokens', async () => {

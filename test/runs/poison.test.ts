@@ -58,6 +58,40 @@ describe('a task that kills its process', () => {
     expect(beside[2]).toEqual(['honest-1', 'honest-2', 'poison'])
   })
 
+  it('handlers that kill their process are tried alone and fail as POISONED, and the tasks beside them are not blamed', async () => {
+    const ledger = await openLedger(':memory:')
+    let ids: string[] | undefined
+    for (let deaths = 0; deaths < 20; deaths++) {
+      const died = gate<'died'>()
+      const mortal: WorkFunction = async ({ name }) => {
+        await turns(3)
+        if (name === 'poison') {
+          world.die()
+          died.resolve('died')
+        }
+        await turns(3)
+      }
+      const world: World = await createWorld(mortal, { maxCrashes: 3 }, ledger)
+      const { engine } = world
+      if (ids === undefined) {
+        const failing = { name: 'by hand', onFailure: { executor: 'work', name: 'poison' } }
+        const created = await engine.create([failing, failing, { name: 'honest', executor: 'work' }])
+        for (const task of created.slice(0, 2)) {
+          await engine.start(task)
+          await engine.fail(task, 'no')
+        }
+        const handlers = (await engine.list({ system: true })).tasks
+        ids = [...handlers, ...created.slice(2)].map(({ id }) => id)
+      }
+      const outcome = await Promise.race([died.promise, Promise.all(ids.map((id) => engine.settled(id)))])
+      if (outcome === 'died') continue
+      expect(outcome.map(({ status }) => status)).toEqual(['failed', 'failed', 'completed'])
+      expect(outcome[0]).toMatchObject({ error: { code: 'POISONED' } })
+      return
+    }
+    throw new Error('It took too many deaths')
+  })
+
   it('a task that kills its process does not affect those that ran beside it without a call in flight', async () => {
     const { outcomes, deaths, beside } = await outlive(['poison', 'honest'], async (task, run, die) => {
       if (task.name === 'poison') {

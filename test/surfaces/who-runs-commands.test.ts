@@ -58,6 +58,13 @@ describe.each(Object.entries(untrusted))('%s', (_name, caller) => {
     expect((await engine.list({ executor: 'runner' })).total).toBe(0)
     expect((await engine.list({ executor: 'own' })).total).toBe(0)
   })
+
+  it('a caller without the right to run commands may fork no task whose handler runs commands', async () => {
+    const engine = (await openEngine({ executors })) as unknown as Engine
+    const task = await engine.create({ executor: 'echo', onFailure: { executor: 'own' } })
+    await engine.result(task)
+    await refusalOf(call(engine.bus, 'task:fork', { taskId: task.id }, caller), 'FORBIDDEN')
+  })
 })
 
 describe.each(Object.entries(trusted))('%s', (_name, caller) => {

@@ -52,6 +52,45 @@ it('deliveries are system tasks: they are left out of lists and idle, and are no
   expect(hook.tries).toHaveLength(3)
 })
 
+it('a task that a caller creates for the executor of deliveries posts nothing, as its event would bear the signature of the engine', async () => {
+  const hook = await receiver()
+  const engine = await openEngine({ executors, webhooks: [{ url: hook.url, secret, events: ['task.completed'] }] })
+  const event = { seq: 1, type: 'task.completed', at: 1, taskId: 'task-1', data: { isForged: true } }
+  const input = { webhook: hook.url, event }
+  const forged = await engine.create({ executor: 'webhook', input } as never)
+  const handled = await engine.create({ executor: 'broken', onFailure: { executor: 'webhook', input } })
+  expect(await engine.settled(forged)).toMatchObject({ error: { code: 'FORBIDDEN' } })
+  await engine.settled(handled)
+  await engine.idle({ system: true })
+  expect(hook.tries).toEqual([])
+})
+
+it('a delivery that an engine without its webhook has taken is tried again, so that an engine that has it posts the event', async () => {
+  const [clock, ledger] = [new SimulatedClock(), ledgerFile()]
+  const hook = await receiver((tries) => (tries === 1 ? 500 : 204), clock)
+  const shared = { ledger, executors, clock }
+  const first = await openEngine({ ...shared, webhooks: [{ url: hook.url, secret }] })
+  await first.create({ executor: 'done' })
+  await hook.until(() => hook.tries.length === 1)
+  await first.close()
+  const other = await openEngine({ ...shared, webhooks: [{ url: 'https://example.org/other', secret }] })
+  await clock.advance('10s')
+  const [delivery] = (await other.list({ system: true })).tasks
+  expect(delivery).toMatchObject({ status: 'submitted', attempt: 3 })
+  await other.close()
+  const again = await openEngine({ ...shared, webhooks: [{ url: hook.url, secret }] })
+  await clock.advance('1m')
+  await again.idle({ system: true })
+  expect(hook.accepted).toHaveLength(1)
+})
+
+it('deliveries begin by themselves, also in an engine whose tasks wait for `start`', async () => {
+  const hook = await receiver()
+  const engine = await openEngine({ autoStart: false, executors, webhooks: [{ url: hook.url, secret }] })
+  await engine.start(await engine.create({ executor: 'done' }))
+  await hook.until(() => hook.accepted.length === 1)
+})
+
 it('a receiver that fails two thirds of the time gets every event, also when engines die; the id of a repetition is the same', async () => {
   const clock = new SimulatedClock()
   const hook = await receiver((tries) => (tries % 3 === 0 ? 200 : 503), clock)
@@ -121,6 +160,18 @@ it('410 ends a delivery, a redirect is not followed, and Retry-After is waited f
   const [delivery] = (await engine.list({ system: true })).tasks
   expect(delivery).toMatchObject({ status: 'failed', error: { code: 'WEBHOOK_REFUSED' } })
   expect(other.tries).toEqual([])
+})
+
+it('a receiver that asks to be left alone for years is tried again after six hours', async () => {
+  const clock = new SimulatedClock()
+  const busy = { status: 503, headers: { 'retry-after': '99999999999' } }
+  const hook = await receiver((tries) => (tries === 1 ? busy : 204), clock)
+  const engine = await openEngine({ executors, clock, webhooks: [{ url: hook.url, secret }] })
+  await engine.create({ executor: 'done' })
+  await hook.until(() => hook.tries.length === 1)
+  await clock.advance('7h')
+  await engine.idle({ system: true })
+  expect(hook.accepted).toHaveLength(1)
 })
 
 it('names and addresses of private networks are refused, unless they are allowed', async () => {

@@ -55,8 +55,8 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
     list: (task) => runs.list(selectOfTask, { task }),
     page: (task, after, limit, generation) => runs.list(selectPage, { task, after, limit, ...generations(generation) }),
     openOf: (instance) => runs.list(selectOpenOf, { instance }),
-    queuedOf: (instance, { priority, seq } = { priority: Number.MAX_SAFE_INTEGER, seq: 0 }, limit) =>
-      tasks.list(selectQueuedOf, { instance, priority, seq, limit }),
+    queuedOf: (instance, system, { priority, seq } = { priority: Number.MAX_SAFE_INTEGER, seq: 0 }, limit) =>
+      tasks.list(selectQueuedOf, { instance, system: system ? 1 : 0, priority, seq, limit }),
     *countOpen() {
       const found = yield* rows<{ executor: string; counted: number }>(countOpen)
       return new Map(found.map(({ executor, counted }) => [executor, Number(counted)]))
@@ -116,6 +116,7 @@ function runStatements(compiler: StatementCompiler) {
       .innerJoin('task', 'task.id', 'run.task_id')
       .where('run.instance_id', '=', hole('instance'))
       .where(sql<boolean>`run.status = 'queued'`)
+      .where(sql<boolean>`task.system = ${hole('system')}`)
       .where(
         sql<boolean>`(task.priority < ${hole('priority')} or task.priority = ${hole('priority')} and task.seq > ${hole('seq')})`,
       )

@@ -60,6 +60,8 @@ export interface DraftContext extends KnownExecutors {
   /** The defaults of the engine. */
   defaultPolicy: PolicyFields
   handlers: Pick<HandlerDrafts<TaskDraft>, 'of'>
+  /** A task without an input gets one when it is created: the schema of its executor checks it in the run. */
+  inputFollows?: true
   /** Of what creates the tasks. */
   traceparent?: string
 }
@@ -86,17 +88,23 @@ export function createDrafter(
   redaction: Redaction,
 ): Drafter {
   const { autoComplete, onChildFailure, onDependencyFailure } = options
+  const redacted = (spec: ChildSpec): ChildSpec => (redaction.isOn ? redactedSpec(spec, redaction) : spec)
+  const handlers = new HandlerDrafts(options, executors, (spec) => {
+    const position = { parentId: null, blockedBy: [], held: undefined }
+    // `autoStart: false` is for tasks that a program starts, and none starts these.
+    const byItself = { ...context, handlers: noHandlers, inputFollows: true, autoStart: true } as const
+    return draftTree(redacted(spec), undefined, position, byItself)[0] as TaskDraft
+  })
   const context: DraftContext = {
     nextId: (prefix) => ids.next(prefix),
     executors,
     anyExecutor: !options.work,
     autoStart: options.autoStart,
     defaultPolicy: { autoComplete, onChildFailure, onDependencyFailure },
-    handlers: new HandlerDrafts(options, executors, (spec) => {
-      const position = { parentId: null, blockedBy: [], held: undefined }
-      return draftTree(spec, undefined, position, { ...context, handlers: noHandlers })[0] as TaskDraft
-    }),
+    handlers,
   }
+  // A faulty template is refused when the engine opens, not with each task that it creates.
+  handlers.draftAll()
   return {
     context,
     treeLimits: { maxDepth: options.maxDepth, maxChildren: options.maxChildren },
@@ -181,7 +189,7 @@ function draftTree(
     goal: spec.goal ?? null,
     description: spec.description ?? '',
     executor,
-    input: checkedInput(executor, spec.input, name, context),
+    input: context.inputFollows && spec.input === undefined ? null : checkedInput(executor, spec.input, name, context),
     parentId: position.parentId,
     blockedBy,
     group,

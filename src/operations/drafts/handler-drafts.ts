@@ -45,6 +45,11 @@ export class HandlerDrafts<D extends Draft> {
     return Object.keys(handlers).length === 0 ? {} : { handlers }
   }
 
+  /** Drafts those of executors and of the engine. @throws ErrandError like `create` for a faulty template. */
+  draftAll(): void {
+    for (const executor of [null, ...this.#executors.keys()]) this.of({}, executor)
+  }
+
   #ofProgram(template: HandlerTemplate, option: string): D {
     let draft = this.#drafted.get(template)
     if (draft === undefined) {

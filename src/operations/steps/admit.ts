@@ -107,18 +107,16 @@ function takeSlot(task: TaskRecord, left: Room, { maxCrashes }: AdmitRequest): b
   // Without a model no run of an agent starts; one that is there goes on.
   const inExecutor = left.perExecutor.get(executor) ?? left.total
   const inLane = task.lane === '' ? 1 : (left.perLane.get(task.lane) as number)
-  if (task.lane === systemLane) return takeSystemSlot(inLane, left)
-  if (left.total <= 0 || inExecutor <= 0 || inLane <= 0 || (isSuspect && left.suspects <= 0)) return false
-  left.total--
-  left.perExecutor.set(executor, inExecutor - 1)
+  const isSystem = task.lane === systemLane
+  const hasRoom = isSystem || (left.total > 0 && inExecutor > 0)
+  if (!hasRoom || inLane <= 0 || (isSuspect && left.suspects <= 0)) return false
+  if (!isSystem) {
+    left.total--
+    left.perExecutor.set(executor, inExecutor - 1)
+  }
   if (task.lane !== '') left.perLane.set(task.lane, inLane - 1)
   if (isSuspect) left.suspects--
   return true
-}
-
-function takeSystemSlot(free: number, left: Room): boolean {
-  if (free > 0) left.perLane.set(systemLane, free - 1)
-  return free > 0
 }
 
 // What an admission reads: how many tasks may still be started, and the first ready tasks of each queue, as many as there is room for.
@@ -209,13 +207,13 @@ function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
   return { heads: [...ready.flat(), ...system, ...(yield* loadQueuedRuns(tx, room, request))], room }
 }
 
-/** System tasks have slots of their own, whatever room there is for others. */
+/** System tasks have slots of their own, whatever room there is for others. Suspects of crashes wait like any. */
 function* loadSystemHeads(tx: Reads, room: Room, request: AdmitRequest): Op<TaskRecord[]> {
   const slots = room.perLane.get(systemLane) as number
   if (!room.kinds.system || slots <= 0) return []
   const found = yield* all(
     request.executors.map((each) =>
-      tx.task.ready(each.name, systemLane, slots, Number.MAX_SAFE_INTEGER, filterOf(each, request)),
+      tx.task.ready(each.name, systemLane, slots, suspectFrom(request.maxCrashes), filterOf(each, request)),
     ),
   )
   return found.flat()
@@ -244,21 +242,24 @@ function* loadQueuedRuns(
   request: AdmitRequest,
   mayGoOn: (task: TaskRecord) => boolean = () => true,
 ): Op<TaskRecord[]> {
+  if (!room.kinds.queuedRuns) return []
   const found: TaskRecord[] = []
   const left = copyOf(room)
-  let after: TaskRecord | undefined
-  let isLast = !room.kinds.queuedRuns
-  while (!isLast && left.total > 0) {
-    const page = yield* tx.run.queuedOf(request.instanceId, after, queuedAtOnce)
-    for (const task of page) {
-      const { lane } = task
-      if (lane !== '' && !left.perLane.has(lane)) {
-        left.perLane.set(lane, yield* freeSlotsInLane(tx, lane, room, request))
+  for (const system of [false, true]) {
+    const slots = (): number => (system ? (left.perLane.get(systemLane) as number) : left.total)
+    let after: TaskRecord | undefined
+    for (let isLast = false; !isLast && slots() > 0; ) {
+      const page = yield* tx.run.queuedOf(request.instanceId, system, after, queuedAtOnce)
+      for (const task of page) {
+        const { lane } = task
+        if (lane !== '' && !left.perLane.has(lane)) {
+          left.perLane.set(lane, yield* freeSlotsInLane(tx, lane, room, request))
+        }
+        if (mayGoOn(task) && takeSlot(task, left, request)) found.push(task)
       }
-      if (mayGoOn(task) && takeSlot(task, left, request)) found.push(task)
+      after = page.at(-1)
+      isLast = page.length < queuedAtOnce
     }
-    after = page.at(-1)
-    isLast = page.length < queuedAtOnce
   }
   return found
 }
@@ -316,7 +317,6 @@ function* loadSuspects(
 ): Op<TaskRecord[]> {
   const found: TaskRecord[] = []
   for (const suspect of yield* tx.task.suspects(executor.name, maxSuspects, crashes, filterOf(executor, request))) {
-    if (suspect.lane === systemLane) continue
     if (suspect.lane === '' || (yield* freeSlotsInLane(tx, suspect.lane, room, request)) > 0) found.push(suspect)
   }
   return found
@@ -378,7 +378,7 @@ function* loadRoom(tx: Reads, request: AdmitRequest): Op<Room> {
     perExecutor: new Map(executors.map(({ name, limit }) => [name, limit - (own.perExecutor.get(name) ?? 0)])),
     perLane: new Map([[systemLane, maxSystemTasks - own.system]]),
     suspects: own.crashes >= suspectFrom(maxCrashes) ? 0 : 1,
-    isEmpty: open === 0,
+    isEmpty: open + own.system === 0,
     kinds,
     nextDue,
     first,

@@ -13,6 +13,7 @@ import { type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledg
 import { type ForkPoint, forkPointOf, type Recorded, takenOver } from '../../machines/fork-point.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import type { TaskDraft } from '../drafts/draft.ts'
+import { withHandlers } from '../drafts/handler-drafts.ts'
 import { checkedInput, runsCommands } from '../drafts/known-executors.ts'
 import { restrictDrafts } from '../model-bounds.ts'
 import { boundModels } from '../offered-models.ts'
@@ -118,11 +119,11 @@ function* draftOf(tx: Reads, original: TaskRecord, { at, host, caller, options, 
   const creator = creatorOf(caller)
   const hasInput = 'input' in options
   const { model, prompt } = options
-  return {
+  const draft: TaskDraft = {
     ...storedFrom(original),
     ...creator,
     principal: creator.principal ?? original.principal,
-    mayRunCommands: creator.mayRunCommands && (hasInput || original.mayRunCommands),
+    mayRunCommands: hasInput || original.mayRunCommands,
     id: nextId('task'),
     key: null,
     parentId: caller.taskId ?? null,
@@ -148,6 +149,8 @@ function* draftOf(tx: Reads, original: TaskRecord, { at, host, caller, options, 
     opening: [],
     forkedFrom: original.id,
   }
+  // Neither the fork nor its handlers may do more than its creator.
+  return withHandlers(draft, (each) => ({ ...each, mayRunCommands: creator.mayRunCommands && each.mayRunCommands }))
 }
 
 /** Its function reads the results of the tasks before it. */

@@ -414,22 +414,26 @@ export const lists: Theme = ({ describe, proves, expect }) => {
           ['d', 'parked', 0, 'engine-1'],
           ['e', 'live', 0, 'engine-1'],
           ['f', 'queued', 0, 'engine-2'],
+          ['g', 'queued', 0, 'engine-1'],
         ] as const) {
-          yield* tx.task.insert(taskRow({ id, executor: 'x', status: 'working', runOpen: true, run: 1, priority }))
+          const system = id === 'g'
+          const open = { executor: 'x', status: 'working', runOpen: true, run: 1 } as const
+          yield* tx.task.insert(taskRow({ id, ...open, priority, system }))
           yield* tx.run.insert(runRow({ taskId: id, instanceId }))
           if (status !== 'live') yield* tx.run.saveSlot({ taskId: id, number: 1, status, dueAt: null })
         }
       })
-      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', undefined, 9))).toEqual(['b', 'a', 'c'])
-      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', undefined, 1))).toEqual(['b'])
-      const [best] = await ledger.read((tx) => tx.run.queuedOf('engine-1', undefined, 1))
-      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', best, 1))).toEqual(['a'])
-      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', { priority: 0, seq: best?.seq ?? 0 }, 9))).toEqual(
-        ['c'],
-      )
+      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', false, undefined, 9))).toEqual(['b', 'a', 'c'])
+      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', true, undefined, 9))).toEqual(['g'])
+      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', false, undefined, 1))).toEqual(['b'])
+      const [best] = await ledger.read((tx) => tx.run.queuedOf('engine-1', false, undefined, 1))
+      expect(await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', false, best, 1))).toEqual(['a'])
+      expect(
+        await idsIn(ledger, (tx) => tx.run.queuedOf('engine-1', false, { priority: 0, seq: best?.seq ?? 0 }, 9)),
+      ).toEqual(['c'])
       expect((await ledger.read((tx) => tx.run.countOpenOf('engine-1'))).perExecutor).toEqual(new Map([['x', 1]]))
       expect(await ledger.read((tx) => tx.run.countOpen())).toEqual(new Map([['x', 1]]))
-      expect((await ledger.read((tx) => tx.run.openOf('engine-1'))).length).toBe(5)
+      expect((await ledger.read((tx) => tx.run.openOf('engine-1'))).length).toBe(6)
     })
 
     proves('ready can be limited to tasks that name a model', async (ledger) => {
