@@ -76,7 +76,15 @@ export class Outbox {
   #next(webhook: ParsedWebhook): Step<boolean> {
     const ctx = this.#host.stepContext()
     const [draft] = this.#host.drafter.draft(
-      { executor: deliveryExecutor, name: deliveryExecutor, retry: deliveryRetry, input: sampleInput, autoStart: true },
+      {
+        executor: deliveryExecutor,
+        name: deliveryExecutor,
+        retry: deliveryRetry,
+        input: sampleInput,
+        autoStart: true,
+        onFailure: null,
+        onInputRequired: null,
+      },
       'webhooks',
     )
     return step('create deliveries', (tx) => createDeliveries(tx, webhook, draft as TaskDraft, ctx))

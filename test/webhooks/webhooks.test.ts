@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import type { EngineOptions } from '../../src/engine/engine-api.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
-import { ledgerFile, openEngine, refusalOf } from '../engine/world.ts'
+import { ledgerFile, openEngine, reached, refusalOf } from '../engine/world.ts'
 import { violationsIn } from '../ledger/check/violations-in.ts'
 import { receiver, secret } from './receiver.ts'
 
@@ -220,4 +220,17 @@ it('two secrets sign both, so that a receiver with either verifies', async () =>
   await engine.create({ executor: 'done' })
   await hook.until(() => hook.accepted.length === 1)
   expect(String(hook.tries[0]?.headers['webhook-signature']).split(' ')).toHaveLength(2)
+})
+
+it('the input of a delivery cannot be changed: the engine would sign what a caller has written', async () => {
+  const hook = await receiver(() => 503)
+  const engine = await openEngine({ executors, webhooks: [{ url: hook.url, secret }] })
+  await engine.create({ executor: 'done' })
+  await hook.until(() => hook.tries.length === 1)
+  const [delivery] = (await engine.list({ system: true })).tasks
+  await reached(engine, delivery?.id as string, 'submitted')
+  const input = { webhook: hook.url, event: { seq: 1, type: 'task.failed', at: 0, taskId: 'x', data: {} } }
+  const refusal = await refusalOf(() => engine.update(delivery?.id as string, { input }), 'FORBIDDEN')
+  expect(refusal.message).toContain('system task')
+  await engine.cancel(delivery?.id as string)
 })

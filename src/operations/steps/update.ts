@@ -49,6 +49,7 @@ export function update(
     const changed = Object.keys(given).filter((field) => given[field as keyof typeof given] !== undefined)
     const task = yield* loadToChange(tx, id)
     const executor = given.executor ?? task.executor
+    if (task.system) refuseOtherWork(task, changed)
     if (given.owner !== undefined) requireAssignable(task)
     if (given.autoComplete && !task.policy.autoComplete) yield* requireEndingChildren(tx, id)
     const rewiring = blockedBy && (yield* rewiringTo(tx, task, patch, blockedBy))
@@ -71,6 +72,20 @@ export function update(
     if (verb !== undefined) yield* verb.decide(tx)
     if (changed.includes('autoComplete')) yield* settleByChildren(tx, id, ctx)
   })
+}
+
+/** The engine has set what a system task does: with another input, for example, it would sign what a caller has written. */
+function refuseOtherWork({ id }: TaskRecord, changed: readonly string[]): void {
+  const field = changed.find((each) => (workFields as readonly string[]).includes(each))
+  if (field === undefined) return
+  throw new ErrandError(
+    'FORBIDDEN',
+    `${id} is a system task: its ${field} cannot be changed. Cancel it, or create a task.`,
+    {
+      taskId: id,
+      field,
+    },
+  )
 }
 
 function* rewiringTo(tx: Reads, task: TaskRecord, patch: TaskPatch, after: readonly string[]): Op<Rewiring> {
