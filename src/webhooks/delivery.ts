@@ -7,7 +7,7 @@ import { type Executor, ownExecutor } from '../entities/executor.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { ParsedWebhook } from '../entities/webhook-options.ts'
 import { systemTaskId } from '../operations/steps/system-task.ts'
-import { post } from './post.ts'
+import type { PostResponse } from './post.ts'
 import { signedHeaders } from './signed-request.ts'
 
 /** How long a delivery is tried. */
@@ -59,6 +59,8 @@ export function createDelivery(
         { url: webhook.url, seq },
         async (_params, { signal }) => {
           const headers = signedHeaders({ id, body, at: clock.now() }, webhook.secret)
+          // Loaded with the first delivery: node's clients for HTTP leave traces in a process that only imports the package.
+          const { post } = await import('./post.ts')
           const answer = await post({ ...webhook, headers, body, signal })
           requireAccepted(name, answer)
           return { status: answer.status }
@@ -81,7 +83,7 @@ function forged(name: string): Failure {
   )
 }
 
-function requireAccepted(name: string, { status, retryAfterMs }: Awaited<ReturnType<typeof post>>): void {
+function requireAccepted(name: string, { status, retryAfterMs }: PostResponse): void {
   if (status >= 200 && status < 300) return
   if (status === 410) {
     throw new Failure(

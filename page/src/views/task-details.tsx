@@ -40,7 +40,10 @@ export function Details({ task, row, snapshot, inPast, messages, forks }: Detail
     ['Created', <Time key="created" at={task.createdAt} />],
     ['Changed', inPast ? null : <Time key="changed" at={row?.updatedAt ?? task.updatedAt} now={now} />],
     ['Ended', task.completedAt === null || inPast ? null : <Time key="ended" at={task.completedAt} />],
-    ['Took', task.completedAt === null || inPast ? null : duration(task.completedAt - (task.startedAt ?? task.createdAt))],
+    [
+      'Took',
+      task.completedAt === null || inPast ? null : duration(task.completedAt - (task.startedAt ?? task.createdAt)),
+    ],
     ['Not before', task.notBefore === null ? null : clockTime(task.notBefore)],
     ['Deadline', task.deadline === null ? null : <Time key="deadline" at={task.deadline} />],
     ['Version', inPast ? null : task.version],

@@ -11,7 +11,7 @@ it('errand cancel ends a running command of another process', async () => {
   })
   const { code, out } = await run.ended
   expect(code).toBe(1)
-  expect(out).toMatch(/^busy canceled: enough$/m)
+  expect(out).toMatch(/^#\d+ busy canceled: enough$/m)
   expect(out).toMatch(/#\d+ next is blocked by #\d+ busy/)
   expect(place.lines('runs')).toEqual(['start'])
 })
