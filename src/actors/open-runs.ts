@@ -54,21 +54,23 @@ export class OpenRuns {
 
   /** The number of runs that hold a slot, without those of system tasks. */
   get count(): number {
+    return this.#holders(false)
+  }
+
+  /** The number of runs of system tasks, which have slots of their own. */
+  get systemCount(): number {
+    return this.#holders(true)
+  }
+
+  #holders(system: boolean): number {
     let holders = 0
-    for (const { isParked, task } of this.#slots.values()) if (!isParked && !task.system) holders++
+    for (const { isParked, task } of this.#slots.values()) if (!isParked && task.system === system) holders++
     return holders
   }
 
   /** Whether the task is a system task with an open run here. */
   isSystem(taskId: string): boolean {
     return this.#slots.get(taskId)?.task.system === true
-  }
-
-  /** The number of runs of system tasks, which have slots of their own. */
-  get systemCount(): number {
-    let holders = 0
-    for (const { isParked, task } of this.#slots.values()) if (!isParked && task.system) holders++
-    return holders
   }
 
   get taskIds(): string[] {

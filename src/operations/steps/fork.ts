@@ -1,8 +1,7 @@
 // Fork: a new task that begins with what another one has recorded up to a point. The entries are copied under ids of their own, as of run 0,
 // so that the first run of the fork replays them. The original is only read.
 
-import type { Caller } from '../../bus/caller.ts'
-import { creatorOf } from '../../bus/caller.ts'
+import { type Caller, creatorOf } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { type CallRecord, identOf } from '../../entities/call.ts'
 import { callKeyOf } from '../../entities/conversation.ts'

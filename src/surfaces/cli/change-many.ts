@@ -4,11 +4,13 @@ import { counted } from '../../core/counted.ts'
 import { runBatch } from '../../engine/run-batch.ts'
 import type { BatchAction, BatchOptions, BatchProgress, BatchResult } from '../../entities/batch.ts'
 import { timeOf } from '../../entities/engine-time.ts'
+import type { OperationVerb } from '../../operations/define-operation.ts'
 import { type CommonArguments, type FlagsOf, misuse } from '../terminal/arguments.ts'
 import { cliCaller } from '../terminal/caller.ts'
 import { exitCodes } from '../terminal/exit-code.ts'
 import { type filterFlags, filterIn } from '../terminal/filter-flags.ts'
 import { type CommandIo, note, printValue } from '../terminal/io.ts'
+import { inputIn } from '../terminal/operation-verb.ts'
 import { shellCommand } from '../terminal/shell-quote.ts'
 import { untilInterrupted } from '../terminal/stop-listener.ts'
 import { ledgerFlagOf } from './ledger-path.ts'
@@ -19,12 +21,13 @@ type Values = FlagsOf<typeof filterFlags> & CommonArguments['values'] & { all?: 
 /** Refusals that are printed. */
 const maxLines = 20
 
-/** Resolves to the exit code. `given`: what the options of the verb itself give. */
+/** Resolves to the exit code. */
 export async function changeMany(
   io: CommandIo,
   { values }: { values: Values },
-  { action, verb, given }: { action: BatchAction; verb: { name: string }; given: Record<string, unknown> },
+  { action, verb }: { action: BatchAction; verb: OperationVerb },
 ): Promise<number> {
+  const given = inputIn(verb, values)
   if (given['repeat'] !== undefined) throw misuse('--repeat names a call of one task: name that task too.')
   const filter = filterIn(values, systemClock.now())
   if (Object.keys(filter).length === 0 && values.all !== true) {
@@ -36,7 +39,7 @@ export async function changeMany(
     untilInterrupted(io, async (signal) => {
       const dryRun = values['dry-run'] === true
       const before = filter.before ?? timeOf(engine) + 1
-      const again = commandOf(verb.name, values, { ...filter, before })
+      const again = commandOf(verb, values, { ...filter, before })
       const show = progressOn(io, action)
       const onProgress = (progress: BatchProgress): void => {
         // A batch of a single part cannot be stopped.
@@ -67,12 +70,16 @@ function progressOn(io: CommandIo, action: BatchAction): (progress: BatchProgres
   }
 }
 
-function commandOf(verb: string, values: Values, { since, before }: { since?: number; before: number }): string {
-  const words = (['status', 'tag', 'meta', 'executor', 'owner', 'code', 'text'] as const).flatMap((flag) =>
-    [values[flag] ?? []].flat().flatMap((value) => [`--${flag}`, value]),
+/** With the options of the verb: the rest is changed in the same way. */
+function commandOf(verb: OperationVerb, values: Values, { since, before }: { since?: number; before: number }): string {
+  const flags = [...Object.keys(verb.options ?? {}), 'status', 'tag', 'meta', 'executor', 'owner', 'code', 'text']
+  const words = flags.flatMap((flag) =>
+    [(values as Record<string, string | boolean | string[] | undefined>)[flag] ?? []]
+      .flat()
+      .flatMap((value) => (typeof value === 'string' ? [`--${flag}`, value] : [`--${flag}`])),
   )
   const times = [...(since === undefined ? [] : ['--since', isoTime(since)]), '--before', isoTime(before)]
-  return shellCommand('errand', verb, ...words, ...times, ...ledgerFlagOf(values))
+  return shellCommand('errand', verb.name, ...words, ...times, ...ledgerFlagOf(values))
 }
 
 const past: Readonly<Record<BatchAction, string>> = {

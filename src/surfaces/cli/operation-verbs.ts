@@ -1,6 +1,6 @@
 // The verbs of the command line that derive from operations. Those with an action for many tasks take a filter in place of tasks.
 import { batchActions } from '../../entities/batch.ts'
-import { switches } from '../terminal/arguments.ts'
+import { misuse, switches } from '../terminal/arguments.ts'
 import { changeAs } from '../terminal/as-person.ts'
 import { cliCaller } from '../terminal/caller.ts'
 import { filterFlags, filterHelp, filterUsage } from '../terminal/filter-flags.ts'
@@ -44,10 +44,20 @@ function verbOf(operation: VerbOperation): Verb {
     ].join('\n'),
     options: { ...parsedOptions(verb), ...filterFlags, ...switches('all', 'dry-run') },
     positionals: { min: 0 },
-    run: (io, args) =>
-      args.positionals.length > 0
-        ? changeEach(operation, io, args)
-        : changeMany(io, args, { action, verb, given: inputIn(verb, args.values) }),
+    async run(io, args) {
+      if (args.positionals.length === 0) return await changeMany(io, args, { action, verb })
+      refuseChoice(args)
+      return await changeEach(operation, io, args)
+    },
+  })
+}
+
+/** An option that would be ignored beside tasks: with `--dry-run`, for example, these would be changed nevertheless. */
+function refuseChoice({ values, positionals }: Parameters<Run>[1]): void {
+  const choosing = [...Object.keys(filterFlags), 'all', 'dry-run'].find((flag) => values[flag] !== undefined)
+  if (choosing === undefined) return
+  throw misuse(`--${choosing} chooses tasks, and ${positionals[0]} names one. Give either of them.`, {
+    option: choosing,
   })
 }
 

@@ -80,3 +80,21 @@ it('errand ps takes the same options', async () => {
   expect(await named('--meta', 'customer=7', '--status', 'failed')).toEqual(['one'])
   expect(await named('--executor', 'work')).toEqual([])
 })
+
+it('refuses options that choose tasks beside the name of one, which they would not restrict', async () => {
+  await using place = new Workplace()
+  await place.errand('add', 'one')
+  for (const flags of [['--dry-run'], ['--all'], ['--status', 'failed']]) {
+    const { code, err } = await place.errand('cancel', '#1', ...flags)
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(`${flags[0]} chooses tasks`) as string })
+  }
+  expect((await place.task('one')).status).toBe('submitted')
+})
+
+it('the command with which an interrupted change goes on has the options of the verb', async () => {
+  await using place = new Workplace()
+  await using engine = await createEngine({ ledger: join(place.folder, 'ledger.db'), work: false })
+  await engine.create(Array.from({ length: 300 }, () => ({ name: 'x', tags: ['a b'] })))
+  const { err } = await place.errand('cancel', '--tag', 'a b', '--since', '1h', '--reason', 'not needed')
+  expect(err).toMatch(/"errand cancel --reason 'not needed' --tag 'a b' --since \S+ --before \S+" goes on/)
+})
