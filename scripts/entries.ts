@@ -10,6 +10,7 @@ export const libraryEntries = {
   s07: 'src/compat/s07.ts',
   day1: 'src/compat/day1.ts',
   ai: 'src/agents/ai/durable.ts',
+  machine: 'src/user-machines/index.ts',
   mcp: 'src/surfaces/mcp/index.ts',
   http: 'src/surfaces/http/index.ts',
   repl: 'src/surfaces/repl/index.ts',

@@ -21,8 +21,9 @@ export async function invokeExecutor(
   report: (loss: ErrandError) => void,
 ): Promise<unknown> {
   const run: Run = new RunHandle(parts)
-  // The result of a run that has ended is ignored, and so is that of one that goes on as a new generation.
-  const isIgnored = (): boolean => parts.core.hasEnded || parts.core.next !== undefined
+  // The result of a run that has ended is ignored, and so is that of one whose task goes on in another run.
+  const isIgnored = ({ core } = parts): boolean =>
+    core.hasEnded || core.next !== undefined || core.resting !== undefined
   const imageOf = (value: unknown): unknown =>
     isIgnored() ? undefined : storable(recordedImage(value, 'the result', report))
   if (!isExecutor(executor)) return imageOf(await runWithin(parts.waits, () => executor(task as never, run)))

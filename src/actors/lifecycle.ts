@@ -244,6 +244,14 @@ export class Lifecycle {
     return this.ledger.step(step)
   }
 
+  /** The same for a step that may make a task ready, which may start in its commit. */
+  async wakingStep<R>(step: Step<R>): Promise<R> {
+    this.requireOpen()
+    const writing = this.ledger.step(step)
+    this.supervisor.admitBeside()
+    return writing
+  }
+
   /** The same for a step that creates these trees: what may start in its commit is admitted with it. */
   async create<R>(step: Step<R>, trees: CreateRequest['trees']): Promise<R> {
     this.requireOpen()

@@ -16,6 +16,7 @@ import { paramsToStore } from '../ledger/redacted-content.ts'
 import { RunJournal } from '../machines/run-journal.ts'
 import type { TaskDraft } from '../operations/drafts/draft.ts'
 import { type RunRef, runEnded } from '../operations/steps/journal.ts'
+import type { MachineStep } from '../operations/steps/machine.ts'
 import { dueAfter, type StepContext } from '../operations/steps/step-context.ts'
 import { type CallScope, type EntryDescription, executing, scopeWithin } from './call-scope.ts'
 import { DivergenceGuard } from './divergence.ts'
@@ -79,6 +80,7 @@ export class RunCore {
   readonly #end: RunEnd
   #inFlight = 0
   #next: { input: unknown } | undefined
+  #resting: MachineStep | undefined
   /** Of each pause of the run: the call that it is made in. */
   readonly #pauses = new Set<{ scope: CallScope | null }>()
 
@@ -194,6 +196,15 @@ export class RunCore {
 
   get #continues(): ErrandError {
     return runEnded(this.ref, 'it goes on as a new generation')
+  }
+
+  /** The machine of the run only waits: its last step is written when the executor has returned, and closes the run. */
+  restWith(resting: MachineStep): void {
+    this.#resting = resting
+  }
+
+  get resting(): MachineStep | undefined {
+    return this.#resting
   }
 
   /** What the next generation begins with; undefined for a run that is not to be followed by one. */

@@ -17,6 +17,7 @@ import { signalOfWebhook, webhookName, webhookPath } from '../entities/signal.ts
 import type { Task } from '../entities/task.ts'
 import type { AnswerSchema, AskOptions, AwaitedRef, SignalOptions, WaitOptions } from '../entities/wait-options.ts'
 import { type AgentRun, agentFacilities } from '../operations/agent-run.ts'
+import { type MachineRun, machineFacilities } from '../operations/machine-run.ts'
 import { checkedInput } from '../operations/drafts/known-executors.ts'
 import { dependenciesOf } from '../operations/steps/explain.ts'
 import { recordValue, reportProgress } from '../operations/steps/journal.ts'
@@ -25,6 +26,7 @@ import { callArguments, checkFraction, checkMessage, checkOptions, checkRelease 
 import type { CallWay, RunCalls } from './run-calls.ts'
 import type { RunConversation } from './run-conversation.ts'
 import type { RunCore, RunHost } from './run-core.ts'
+import { RunMachineState } from './run-machine-state.ts'
 import type { RunOutput } from './run-output.ts'
 import { Entrant, handleAll, Waiting } from './run-race.ts'
 import { spawnInRun } from './run-spawns.ts'
@@ -243,6 +245,10 @@ export class RunHandle implements Run {
   dependencies(): Promise<Task[]> {
     const { host, taskId } = this.#core
     return this.#core.request(async () => host.views(await host.read((tx) => dependenciesOf(tx, taskId))))
+  }
+
+  get [machineFacilities](): MachineRun {
+    return new RunMachineState(this.#core, this.#parts.waits)
   }
 
   get [agentFacilities](): AgentRun {

@@ -15,6 +15,7 @@ import type { RetryPolicy } from '../entities/task-fields.ts'
 import { tracedWithin } from '../entities/telemetry.ts'
 import type { RunningTask } from '../entities/views.ts'
 import type { Step } from '../ledger/ledger.ts'
+import { matchingOutside } from '../operations/steps/answer-schema.ts'
 import { closeRun } from '../operations/steps/close-run.ts'
 import type { RunRef } from '../operations/steps/journal.ts'
 import { type ExecutorOutcome, settleRun } from '../operations/steps/settle-run.ts'
@@ -232,9 +233,9 @@ export class RunSlot implements RunLife {
           this.#host.report(loss, { ...this.ref, doing: 'store the result' }),
         ),
       )
-      outcome = core.next
-        ? { kind: 'continued', ...core.next }
-        : { kind: 'returned', result: redaction.value(result, 'task', 'result') }
+      if (core.resting) outcome = { kind: 'rests', step: core.resting }
+      else if (core.next) outcome = { kind: 'continued', ...core.next }
+      else outcome = { kind: 'returned', result: redaction.value(result, 'task', 'result') }
     } catch (error) {
       const stored = redaction.storedError(toStoredError(error), 'task', 'error')
       outcome = { kind: 'threw', error: stored, retryAfterMs: retryAfterOf(error) }
@@ -250,15 +251,16 @@ export class RunSlot implements RunLife {
   async #settle(given: ExecutorOutcome): Promise<boolean> {
     const { task, ref } = this
     const { calls, core, conversation } = this.#parts
-    const inFlight = given.kind === 'threw' ? [] : calls.namesInFlight
+    const inFlight = given.kind === 'threw' || given.kind === 'rests' ? [] : calls.namesInFlight
     let outcome = given
     const open = await this.#write(
       'settle run',
-      ({ stepContext, chance, retryOf }) =>
+      ({ stepContext, chance, retryOf, treeLimits }) =>
         settleRun({
           ...stepContext(),
           ...ref,
           outcome,
+          treeLimits,
           retry: retryOf(task),
           chance: chance(),
           diverged: core.journaled ? core.journal.diverged : [],
@@ -268,9 +270,10 @@ export class RunSlot implements RunLife {
       (isOpen) => !isOpen,
       (error) => {
         // An event about the outcome cannot be redacted; the run must still end.
-        if (isRedactFailure(error)) outcome = { kind: 'threw', error: toStoredError(error), retryAfterMs: undefined }
+        if (isRedactFailure(error) || (outcome.kind === 'rests' && isRefusal(error))) outcome = { kind: 'threw', error: toStoredError(error), retryAfterMs: undefined }
       },
     )
+    if (given.kind === 'rests' && given.step.details.next !== null) this.#host.timerSet()
     if (inFlight.length > 0) this.#host.report(notAwaited(task, inFlight), { ...ref, doing: 'end the run' })
     return open ?? true
   }
@@ -300,7 +303,8 @@ export class RunSlot implements RunLife {
     const { clock, stopped, report } = this.#host
     for (let restMs = pauseMs; !stopped.aborted; restMs = Math.min(restMs * 2, maxPauseMs)) {
       try {
-        const writing = this.#host.ledger.step(stepOf(this.#host)).then((written) => {
+        const step = stepOf(this.#host)
+        const writing = matchingOutside(() => this.#host.ledger.step(step)).then((written) => {
           if (closes(written)) this.#noteClosed()
           return written
         })
@@ -320,6 +324,11 @@ export class RunSlot implements RunLife {
 function ignored({ taskId, run }: RunRef, outcome: ExecutorOutcome): string {
   const what = outcome.kind === 'threw' ? `threw "${outcome.error.message}"` : 'returned'
   return `run ${run} of ${taskId} is suspended; its function ${what} afterwards, which is ignored`
+}
+
+/** The step itself was refused, whoever tries it again: an event for a task that does not exist, a tree that is too deep. */
+function isRefusal(error: unknown): boolean {
+  return ErrandError.isInstance(error) && !error.code.startsWith('LEDGER_')
 }
 
 /** A warning: the outcome stands, and what becomes of the calls is only in the journal. */

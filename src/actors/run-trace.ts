@@ -66,6 +66,8 @@ export function endOf(outcome: ExecutorOutcome, hasEnded: boolean): RunEndFacts 
   switch (outcome.kind) {
     case 'returned':
       return { outcome: 'returned', result: outcome.result }
+    case 'rests':
+      return { outcome: 'suspended' }
     case 'continued':
       return { outcome: 'continued' }
     case 'threw':

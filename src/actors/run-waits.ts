@@ -59,6 +59,8 @@ export class RunWaits implements WaitsOfRun, CallingRun {
   readonly #output: RunOutput
   readonly #open = new Map<string, PendingWait>()
   #isSuspending = false
+  /** The entry of the machine of the run, if it has one. */
+  #machine: string | undefined
   /** Resolves when the run has a slot again; undefined while it holds one. */
   #parked: PromiseWithResolvers<void> | undefined
 
@@ -117,6 +119,8 @@ export class RunWaits implements WaitsOfRun, CallingRun {
 
   /** Checks whether a wait is over; if so, the run continues in place. */
   wake(callId: string): void {
+    // Whatever it waits for: it looks for all that has arrived.
+    if (this.#machine !== undefined && !this.isParked) this.#resolve(this.#machine, ({ resolve }) => resolve(undefined))
     const wait = this.#open.get(callId)
     // A parked run looks when it has a slot.
     if (wait === undefined || this.#core.hasEnded || this.isParked) return
@@ -128,6 +132,13 @@ export class RunWaits implements WaitsOfRun, CallingRun {
         host.report(error, { ...ref, doing: 'check whether a wait is over' })
         host.clock.setTimeout(() => this.wake(callId), againMs)
       })
+  }
+
+  /** Resolves when something may have arrived for the machine of the run, which stays in memory meanwhile. */
+  forMachine(entryId: string): { arrived: Promise<void>; cancel(): void } {
+    this.#machine = entryId
+    const arrived = this.#register(entryId, 'machine', true) as Promise<void>
+    return { arrived, cancel: () => void this.#open.delete(entryId) }
   }
 
   async ask<T>(question: string, schema?: AnswerSchema | null, given?: AskOptions, entrant?: Entrant): Promise<T> {

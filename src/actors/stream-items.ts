@@ -62,6 +62,12 @@ const conversions: Record<EventType, Convert | null> = {
   'run.continued': null,
   'run.closed': null,
   'signal.received': null,
+  'machine.moved': ({ taskId, seq, data }) => [
+    { taskId, seq, type: 'machine', event: data.event as string, value: data.value },
+  ],
+  'machine.emitted': ({ taskId, seq, data }) => [
+    { taskId, seq, type: 'emitted', event: data.event as { type: string; [field: string]: unknown } },
+  ],
   'model.failed': null,
   'model.prompt_cut': null,
   'agent.joined': null,

@@ -188,6 +188,11 @@ export class Supervisor {
   readonly admitWithCreation: Admission['admitWithCreation'] = (...created) =>
     this.#admission.admitWithCreation(...created)
 
+  /** A step that may make a task ready is queued: an admission may share its commit. */
+  admitBeside(): void {
+    this.#admitIfRoom(0)
+  }
+
   // ── waking ──
 
   #onEvent(event: TaskEvent): void {

@@ -385,6 +385,19 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
    */
   signal(task: TaskRef, name: string, payload?: unknown, options?: { id?: string }): Promise<Task>
   /**
+   * Sends an event to a task whose executor is a machine (`errand/machine`): `signal` with its type as the name and the event as the payload,
+   * with the same errors. Also from an engine that does not have the machine. `id`: an event of this type that was sent with this id is not
+   * sent again.
+   *
+   * @example
+   * await engine.sendEvent<EventFrom<typeof order>>(task, { type: 'PAY', card: 'tok_1' }, { id: 'payment-17' })
+   */
+  sendEvent<E extends { type: string } = { type: string; [field: string]: unknown }>(
+    task: TaskRef,
+    event: E,
+    options?: { id?: string },
+  ): Promise<Task>
+  /**
    * Handles a message: delivers it to the task that it mentions (`@task-…`), carries out the command that it contains (pause, cancel,
    * list, …), delivers it to the task that it belongs to, or creates a new task. The result says which.
    */

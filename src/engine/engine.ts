@@ -107,6 +107,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
       return TaskEngine.within(engine, caller) as unknown as Engine
     },
     step: async (step) => (await opened.promise).host.step(step),
+    wakingStep: async (step) => (await opened.promise).host.wakingStep(step),
     create: async (step, trees) => (await opened.promise).host.create(step, trees),
     views: async (records) => (await opened.promise).host.views(records),
     view: async (taskId) => (await opened.promise).host.view(taskId),
@@ -279,6 +280,7 @@ function openHost(host: WholeHost, life: Lifecycle): WholeHost {
   return {
     ...host,
     step: (step) => life.step(step),
+    wakingStep: (step) => life.wakingStep(step),
     create: (step, trees) => life.create(step, trees),
     read: (query) => life.read(query),
     view: (taskId) => life.ledger.read((tx) => viewOf(tx, taskId)),

@@ -52,6 +52,7 @@ import {
   versionSchema,
   workOptionsSchema,
 } from '../entities/options.ts'
+import { machineEventSchema } from '../entities/machine.ts'
 import { type PlanOptions, type PlanRun, planOptionsSchema } from '../entities/plan-run.ts'
 import { generationOptionsSchema } from '../entities/run.ts'
 import { type Outcome, type Task, titleOf } from '../entities/task.ts'
@@ -255,6 +256,11 @@ export class TaskEngine extends DerivedMethods {
     const stepOf = (id: string) =>
       guardChange(verbs.complete(id, image, claimant, this.#stepContext()), id, 'complete', this.#caller)
     return this.#apply(ref, stepOf, claimant)
+  }
+
+  async sendEvent(ref: TaskRef, event: unknown, options?: { id?: string }): Promise<Task> {
+    const { type } = accept(machineEventSchema, event, 'sendEvent')
+    return this.signal(ref, type, event, options)
   }
 
   async handle(message: string, options: HandleOptions = {}): Promise<Handled> {

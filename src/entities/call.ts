@@ -12,7 +12,8 @@ import { onInterruptPolicies } from './task-fields.ts'
 export const callStatuses = ['pending', 'in_progress', 'completed', 'failed'] as const
 export type CallStatus = (typeof callStatuses)[number]
 
-export const callKinds = ['call', 'ask', 'wait', 'sleep', 'signal', 'race', 'spawn', 'value'] as const
+/** `machine`: the situation of a user's machine (entities/machine.ts), which takes every signal of its task. */
+export const callKinds = ['call', 'ask', 'wait', 'sleep', 'signal', 'race', 'spawn', 'value', 'machine'] as const
 export type CallKind = (typeof callKinds)[number]
 
 /** The names of the values that the engine draws for a run. Other entries of the kind `value` are what a schema made. */

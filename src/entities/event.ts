@@ -33,6 +33,8 @@ export const eventTypes = [
   'model.prompt_cut',
   'question.asked',
   'signal.received',
+  'machine.moved',
+  'machine.emitted',
   'message.appended',
   'output.written',
   'progress.reported',

@@ -2,6 +2,7 @@
 import { briefError, type StoredError } from '../core/errors.ts'
 import type { TaskBounds } from './creation-bounds.ts'
 import type { HandledEvent } from './handler.ts'
+import type { MachinePlace } from './machine.ts'
 import type { Question } from './question.ts'
 import type { PolicyFields, StoredFields } from './task-fields.ts'
 import type { TeamPlace } from './team.ts'
@@ -58,6 +59,8 @@ export interface TaskPolicy extends PolicyFields {
   bounds?: TaskBounds
   /** The W3C `traceparent` of what created it; absent: that was not traced. */
   traceparent?: string
+  /** It is an actor of the machine of its parent. */
+  machine?: MachinePlace
   /** Set by a manual retry: new calls are made although recorded ones have not been replayed. */
   divergence?: 'allow'
   /** Set by a manual retry: ids of completed calls that the task makes again. */

@@ -69,6 +69,10 @@ export type StreamItem = StreamItemBase &
     | { type: 'content'; content: string; messageId?: string; offset?: number; stream?: 'stderr' }
     | { type: 'message'; messageId: string; role: string; content: string; announcement: boolean }
     | { type: 'question'; questionId: string; question: string; for: Audience; schema: unknown; default?: unknown }
+    /** A machine (`errand/machine`) has consumed an event; `value`: the state that it is in now, as XState names it. */
+    | { type: 'machine'; event: string; value: unknown }
+    /** A machine has emitted an event. */
+    | { type: 'emitted'; event: { type: string; [field: string]: unknown } }
     | { type: 'progress'; fraction: number; note: string | null }
     | { type: 'tool_call'; callId: string; tool: string; args: unknown }
     | { type: 'tool_result'; callId: string; tool: string; result: unknown; error?: { code: string; message: string } }

@@ -277,6 +277,8 @@ export interface Reads extends MemoryReads {
   readonly signal: {
     /** The oldest signal of this name that no wait has taken. */
     kept(taskId: string, name: string): Op<SignalRecord | undefined>
+    /** The oldest signal of any name that no wait has taken. */
+    oldestKept(taskId: string): Op<SignalRecord | undefined>
     countKept(taskId: string): Op<number>
     /** Whether a signal of this name was sent with this id, taken or not. */
     wasSent(taskId: string, name: string, sentId: string): Op<boolean>

@@ -68,6 +68,8 @@ const contentOfCalls: Readonly<Record<CallKind, ContentOfCall>> = {
   spawn: { params: none, result: none, details: none },
   // What a schema made of an input or an answer.
   value: { params: none, result: json, details: none },
+  // Redacted where it is made, so that a machine goes on with what is stored.
+  machine: { params: none, result: none, details: none },
 }
 
 /** By the kind of the entry. An unknown kind is refused by the ledger. */

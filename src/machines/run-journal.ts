@@ -116,6 +116,11 @@ export class RunJournal {
     return this.#withdrawn.has(id)
   }
 
+  /** The newest entry of a kind that a task has one of. */
+  latest(kind: CallKind): CallRecord | undefined {
+    return [...this.#entries.values()].findLast((entry) => entry.kind === kind)
+  }
+
   findMessage(role: string, ident: string, ordinal: number): string | undefined {
     return this.#messages.get(entryKeyOf({ kind: 'message', name: role, ident, ordinal }))
   }

@@ -24,6 +24,8 @@ export interface AbilityHost {
    * @throws ErrandError ENGINE_CLOSED, the refusal of the step, or the failure of the ledger.
    */
   step<R>(step: Step<R>): Promise<R>
+  /** The same for a step that may make a task ready: it may start in its commit. */
+  wakingStep<R>(step: Step<R>): Promise<R>
   /**
    * The same for a step that creates these trees. A root with an executor may start in its commit. Others, such as all tasks of a plan, start
    * in a later one: the feed reports their creation to the supervisor, which looks for ready tasks.

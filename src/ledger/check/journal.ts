@@ -118,12 +118,14 @@ const signals = statementCheck(
   {
     name: 'signal-wait',
     explains:
-      'A signal that was taken names the wait of its task that took it, and a wait for a signal that has a result took one, unless its time was over, because each signal is taken once.',
+      'A signal that was taken names the wait, or the macrostep of a machine, of its task that took it, and a wait for a signal that has a result took one, unless its time was over, because each signal is taken once.',
   },
   sql`select signal.task_id as subject, signal.name, signal.taken_by as entry from signal
       where signal.taken_by is not null
         and not exists (select 1 from call where call.id = signal.taken_by and call.task_id = signal.task_id
           and call.kind = 'signal' and call.name = signal.name and call.status in ('completed', 'failed'))
+        and not exists (select 1 from call where call.task_id = signal.task_id and call.kind = 'machine'
+          and signal.taken_by like call.id || '/%')
     union all
     select call.task_id, call.name, call.id from call
       where call.kind = 'signal' and call.status = 'completed' and call.result <> 'null'

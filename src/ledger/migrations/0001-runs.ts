@@ -61,7 +61,7 @@ function callTable({ integer, numbered, index }: Spelling): Compilable[] {
       .addColumn(
         'kind',
         'text',
-        checked(`kind in ('call', 'ask', 'wait', 'sleep', 'signal', 'race', 'spawn', 'value')`),
+        checked(`kind in ('call', 'ask', 'wait', 'sleep', 'signal', 'race', 'spawn', 'value', 'machine')`),
       )
       .addColumn('name', 'text', required)
       .addColumn('ident', 'text', required)

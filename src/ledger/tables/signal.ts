@@ -24,6 +24,9 @@ export function createSignalTable(compiler: StatementCompiler): Tx['signal'] {
       .orderBy('seq', 'asc')
       .limit(1),
   )
+  const selectOldestKept = select((signal, hole) =>
+    signal.where('task_id', '=', hole('task', ofTask)).where('taken_by', 'is', null).orderBy('seq', 'asc').limit(1),
+  )
   const countKept = prepareText(
     (hole) => sql`select count(*) as n from signal where task_id = ${hole('task', ofTask)} and taken_by is null`,
   )
@@ -40,6 +43,7 @@ export function createSignalTable(compiler: StatementCompiler): Tx['signal'] {
 
   return {
     kept: (task, name) => signals.one(selectKept, { task, name }),
+    oldestKept: (task) => signals.one(selectOldestKept, { task }),
     countKept: (task) => numberOf(countKept, { task }),
     *wasSent(task, name, sentId) {
       return (yield* row(selectSent, { task, name, sentId })) !== undefined

@@ -7,8 +7,10 @@ import type { RetryPolicy } from '../../entities/task-fields.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { isHeldUp, retryDelay } from '../../machines/family.ts'
 import type { TransitionData } from '../../machines/task-machine.ts'
+import type { TreeLimits } from '../drafts/draft.ts'
 import type { RunRef } from './journal.ts'
 import { isInFlight } from './journal-closing.ts'
+import { type MachineStep, restMachine } from './machine.ts'
 import { dueAfter, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 import { announce } from './write-message.ts'
@@ -18,10 +20,13 @@ export type ExecutorOutcome =
   | { kind: 'returned'; result: unknown }
   /** It has called `run.continueAsNew`. */
   | { kind: 'continued'; input: unknown }
+  /** The machine of the task only waits: this is its last step. */
+  | { kind: 'rests'; step: MachineStep }
   | { kind: 'threw'; error: StoredError; retryAfterMs?: number | undefined }
 
 export interface SettleRunRequest extends StepContext, RunRef {
   outcome: ExecutorOutcome
+  treeLimits: TreeLimits
   retry: RetryPolicy
   /** From 0 to 1, for the jitter of the next attempt. */
   chance: number
@@ -41,6 +46,10 @@ function* decideSettling(tx: Tx, request: SettleRunRequest): Op<boolean> {
   const task = yield* tx.task.get(taskId)
   // The run had ended before: the outcome of its executor is ignored.
   if (task?.run !== run || task.status !== 'working') return true
+  if (outcome.kind === 'rests') {
+    yield* restMachine(tx, request, outcome.step, request)
+    return false
+  }
   const inFlight = journaled ? (yield* tx.call.open(taskId)).filter(isInFlight).map(({ name }) => name) : []
   const edge: TransitionData = {
     set: { crashes: 0 },

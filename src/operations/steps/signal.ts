@@ -31,12 +31,15 @@ export function signal(request: SignalRequest): Step<boolean> {
     const wait = (yield* tx.call.open(taskId)).find((entry) => entry.kind === 'signal' && entry.name === name)
     const problem = wait && given.problemWith(wait)
     if (problem !== undefined) throw problem
+    const machine = wait === undefined ? (yield* tx.call.open(taskId)).find(({ kind }) => kind === 'machine') : undefined
     if (wait === undefined) yield* requireRoom(tx, task)
     const taken = wait === undefined ? { payload, takenBy: null } : { payload: null, takenBy: wait.id }
     yield* tx.signal.insert({ taskId, name, sentId, createdAt: at, ...taken })
     const ids = { ...(sentId === null ? {} : { signalId: sentId }), ...(wait === undefined ? {} : { callId: wait.id }) }
     yield* tx.event.append(eventOf(request, 'signal.received', task, { signal: name, ...ids }))
     if (wait !== undefined) yield* endWait(tx, task, wait, payload, request)
+    // It takes them in a macrostep, in the order of arrival.
+    else if (machine !== undefined) yield* wake(tx, task, machine.id, request)
     return true
   })
 }

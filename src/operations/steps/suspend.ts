@@ -2,8 +2,10 @@
 // parked when its function stays in memory.
 
 import type { CallRecord } from '../../entities/call.ts'
+import type { MachineDetails } from '../../entities/machine.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import { type Op, type Step, step, type Tx } from '../../ledger/ledger.ts'
+import type { TransitionData } from '../../machines/task-machine.ts'
 import { decideQuestion } from '../../machines/question-machine.ts'
 import { amend } from './amend.ts'
 import type { RunRef } from './journal.ts'
@@ -36,11 +38,20 @@ export function park(request: SuspendRequest): Step<boolean> {
     const task = yield* tx.task.get(request.taskId)
     if (task?.run !== request.run || task.status !== 'working') return false
     const waits = yield* openWaitsOf(tx, task, request)
-    if (waits === undefined || waits.some(isOver) || !(yield* moveRun(tx, request, 'park'))) return false
+    if (waits === undefined || waits.some(isOver) || (yield* hasArrived(tx, waits))) return false
+    if (!(yield* moveRun(tx, request, 'park'))) return false
     // As with a suspension, a run that has come so far has not crashed its engine.
     yield* amend(tx, task, { wakes: 0, crashes: 0 }, request, 'run.parked', { run: request.run, waits: namesOf(waits) })
     return true
   })
+}
+
+/** Whether something is there for the machine of a task that it has not consumed: a signal, or a delayed event that is due. */
+function* hasArrived(tx: Tx, waits: readonly CallRecord[]): Op<boolean> {
+  const machine = waits.find(({ kind }) => kind === 'machine')
+  if (machine === undefined) return false
+  const isDue = machine.dueAt === null && (machine.details as MachineDetails).next !== null
+  return isDue || (yield* tx.signal.oldestKept(machine.taskId)) !== undefined
 }
 
 const namesOf = (waits: readonly CallRecord[]) => waits.map(({ id, kind }) => ({ callId: id, kind }))
@@ -51,17 +62,18 @@ function* openWaitsOf(tx: Tx, task: TaskRecord, { waits }: SuspendRequest): Op<C
   return waits.every((id) => open.some((entry) => entry.id === id)) ? open : undefined
 }
 
-/** WORKING → WAITING or INPUT_REQUIRED. `waits`: the entries that the run waits for. `wakes`: above zero, the next run may start at once. */
+/** WORKING → WAITING or INPUT_REQUIRED. `settling`: the function of the run has returned. `waits`: the entries that the run waits for. `wakes`: above zero, the next run may start at once. */
 export function* suspendRun(
   tx: Tx,
   task: TaskRecord,
   waits: readonly CallRecord[],
   wakes: number,
   ctx: StepContext,
+  settling?: TransitionData['settling'],
 ): Op<TaskRecord> {
   const questions = waits.filter((entry) => entry.kind === 'ask')
   const suspended = yield* transition(tx, task, questions.length > 0 ? 'ask' : 'wait', ctx, {
-    suspends: true,
+    ...(settling === undefined ? { suspends: true } : { settling }),
     set: { wakes, crashes: 0 },
     data: { waits: namesOf(waits) },
   })

@@ -73,6 +73,8 @@ function* fireEntry(tx: Tx, { id, taskId }: CallRecord, ctx: StepContext): Op<vo
 }
 
 function outcomeAtDue(call: CallRecord): Pick<CallRecord, 'status' | 'result' | 'error'> {
+  // Its delayed events are in its situation: it looks for those that are due.
+  if (call.kind === 'machine') return { status: 'pending', result: null, error: null }
   if (call.kind === 'sleep' || call.kind === 'signal') return { status: 'completed', result: null, error: null }
   const params = call.params as Partial<QuestionParams>
   const [lapsed] = decideQuestion(call.status, { type: 'lapse', hasDefault: 'default' in params }) ?? []

@@ -25,6 +25,7 @@ export const taskSignal = taskChange({
       .describe('Identifies what has happened: a signal of this name that was sent with this id is not sent again.'),
   }),
   args: ['name', 'payload'],
+  wakes: true,
   step: ({ taskId, name, payload, id }, ctx) =>
     signal({ ...ctx, taskId, name, payload: payloadOf(payload), sentId: id ?? null }),
 })

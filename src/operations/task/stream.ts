@@ -62,6 +62,8 @@ export const taskStream = defineOperation({
         schema: z.unknown(),
         default: z.unknown().optional(),
       }),
+      z.object({ type: z.literal('machine'), ...base(), event: z.string(), value: z.unknown() }),
+      z.object({ type: z.literal('emitted'), ...base(), event: z.looseObject({ type: z.string() }) }),
       z.object({ type: z.literal('progress'), ...base(), fraction: z.number(), note: z.string().nullable() }),
       z.object({ type: z.literal('tool_call'), ...base(), callId: z.string(), tool: z.string(), args: z.unknown() }),
       z.object({

@@ -1,6 +1,7 @@
 // Turns the items of a task's stream into the text of its agent and notes. Text is passed on as it arrives, each message once and whole,
 // whether it came in pieces or not. Announcements are left out, because the calls that they announce are noted.
 
+import { stateText } from '../../entities/machine.ts'
 import type { StreamItem } from '../../engine/engine-api.ts'
 import { failureSuffix } from '../../entities/task.ts'
 import { toolText } from './event-fields.ts'
@@ -121,6 +122,10 @@ function noteOn(item: StreamItem): string | undefined {
       return item.error === undefined ? undefined : `${cleanLine(item.tool)} failed: ${firstLine(item.error.message)}`
     case 'question':
       return `asks: ${firstLine(item.question)}`
+    case 'machine':
+      return cleanLine(`${item.event}: ${stateText(item.value)}`)
+    case 'emitted':
+      return cleanLine(`emits ${item.event.type}`)
     case 'progress':
       return item.note === null ? undefined : firstLine(item.note)
     case 'error':

@@ -1,6 +1,7 @@
 // Turns the items of a task's stream into lines. Output arrives in pieces, and an escape sequence that is cut in two would escape
 // the cleaning, so only whole lines are passed on. Announcements of calls are replaced by the calls themselves, which have more details.
 
+import { stateText } from '../../entities/machine.ts'
 import { clipped } from '../../core/storable-text.ts'
 import type { StreamItem } from '../../engine/engine-api.ts'
 import { failureSuffix } from '../../entities/task.ts'
@@ -37,6 +38,12 @@ export class LogLines {
         return
       case 'error':
         this.note(`failed${failureSuffix(item.error.message)}${item.willRetry ? ' (another attempt follows)' : ''}`)
+        return
+      case 'machine':
+        this.note(`${item.event}: ${stateText(item.value)}`)
+        return
+      case 'emitted':
+        this.note(`emits ${item.event.type}`)
         return
       case 'start':
       case 'state':

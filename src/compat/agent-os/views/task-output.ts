@@ -65,6 +65,8 @@ export class OutputProjection {
       case 'state':
       case 'question':
       case 'progress':
+      case 'machine':
+      case 'emitted':
         return []
     }
   }

@@ -1,0 +1,180 @@
+// A macrostep of a user's machine: the event that it consumed, its next situation, and what follows at once, in one transaction. The
+// macrostep itself was computed before, from what was read, because guards and `assign` are code of users.
+import type { CallRecord } from '../../entities/call.ts'
+import type { MachineDetails, MachineEvent } from '../../entities/machine.ts'
+import { isSettled, type Outcome, type TaskRecord } from '../../entities/task.ts'
+import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
+import { type CreateRequest, create } from './create.ts'
+import { loadLive, type RunRef } from './journal.ts'
+import { failEntry, isOver } from './journal-closing.ts'
+import { withdrawn } from './race.ts'
+import { signal } from './signal.ts'
+import { eventOf, type StepContext } from './step-context.ts'
+import { suspendRun } from './suspend.ts'
+import { transition } from './transition.ts'
+import { beginWait } from './wait.ts'
+import { outcomesOf, takeOutcomes } from './wait-outcomes.ts'
+
+/** A machine that becomes a task below this one, and the wait for it. */
+export interface ChildMachine {
+  trees: CreateRequest['trees']
+  wait: NewCall
+}
+
+export interface MachineStep {
+  /** The entry as it will be: new, or the one that `isNew: false` names. */
+  entry: NewCall
+  isNew: boolean
+  details: MachineDetails
+  /** The signal that is consumed. */
+  takes?: number | undefined
+  /** What happened, for the audit trail; absent: nothing, the situation is only amended. */
+  moved?: { event: string } | undefined
+  /** The waits whose ends are consumed, and those that are not needed any more, with open questions. */
+  ends: readonly string[]
+  children: readonly ChildMachine[]
+  /** Begun again in a new attempt. */
+  waits: readonly NewCall[]
+  /** Tasks of machines that were stopped. */
+  stops: readonly string[]
+  /** Made once, because each keeps what it has matched outside of the step. */
+  sends: readonly Step<unknown>[]
+  emitted: readonly MachineEvent[]
+  logged: readonly string[]
+  /** A question that is asked from now on. */
+  question?: NewCall | undefined
+}
+
+type MachineRequest = Pick<CreateRequest, 'treeLimits'> & StepContext
+
+/** Run it with `matchingOutside`. Only the live run of a task writes, so the situation is the one that the step was computed from. */
+export function writeMachine(ref: RunRef, given: MachineStep, request: MachineRequest): Step<void> {
+  return step('machine step', (tx) => write(tx, ref, given, request))
+}
+
+/**
+ * The last step of a run whose machine only waits: the run is closed with it, and nothing of it is in flight. If something has arrived since,
+ * the next run may begin at once.
+ */
+export function* restMachine(tx: Tx, ref: RunRef, given: MachineStep, request: MachineRequest): Op<void> {
+  yield* write(tx, ref, given, request)
+  // Sending to relatives may have changed its row.
+  const task = (yield* tx.task.get(ref.taskId)) as TaskRecord
+  const waits = (yield* tx.call.open(task.id)).filter((entry) => entry.kind !== 'call')
+  const hasArrived = waits.some(isOver) || (yield* tx.signal.oldestKept(task.id)) !== undefined
+  yield* suspendRun(tx, task, waits, hasArrived ? 1 : 0, request, { closed: true, journaled: true })
+}
+
+function* write(tx: Tx, ref: RunRef, given: MachineStep, request: MachineRequest): Op<void> {
+    const task = yield* loadLive(tx, ref)
+    const { taskId } = ref
+    if (given.takes !== undefined) {
+      yield* tx.signal.take({ taskId, seq: given.takes }, `${given.entry.id}/${given.details.state.step}`)
+    }
+    for (const id of given.ends) yield* endEntry(tx, task, id, request)
+    yield* stopChildren(tx, given.stops, request)
+    for (const { trees, wait } of given.children) {
+      yield* create({ ...request, trees }).decide(tx)
+      yield* beginWait(wait, request).decide(tx)
+    }
+    for (const wait of given.waits) yield* beginWait(wait, request).decide(tx)
+    for (const send of given.sends) yield* send.decide(tx)
+    yield* save(tx, given, request)
+    yield* publish(tx, task, given, request)
+    if (given.question !== undefined) yield* tx.call.insert(given.question)
+}
+
+function* endEntry(tx: Tx, task: TaskRecord, id: string, ctx: StepContext): Op<void> {
+  const entry = yield* tx.call.get(id)
+  if (entry?.status !== 'pending') return
+  if (isOver(entry)) yield* takeOutcomes(tx, entry, ctx.at)
+  else yield* failEntry(tx, task, entry, withdrawn, ctx)
+}
+
+function* stopChildren(tx: Tx, ids: readonly string[], ctx: StepContext): Op<void> {
+  for (const id of ids) {
+    const child = yield* tx.task.get(id)
+    if (child === undefined || isSettled(child.status)) continue
+    yield* transition(tx, child, 'cancel', ctx, { set: { statusReason: 'its state was left' } })
+  }
+}
+
+function* save(tx: Tx, { entry, isNew, details }: MachineStep, ctx: StepContext): Op<void> {
+  const isDone = details.state.status === 'done'
+  const saved = {
+    ...entry,
+    status: isDone ? ('completed' as const) : ('pending' as const),
+    details,
+    dueAt: isDone ? null : (details.next?.dueAt ?? null),
+    updatedAt: ctx.at,
+  }
+  if (isNew) yield* tx.call.insert(saved)
+  else yield* tx.call.save(saved)
+}
+
+function* publish(
+  tx: Tx,
+  task: TaskRecord,
+  { details, moved, emitted, logged }: MachineStep,
+  ctx: StepContext,
+): Op<void> {
+  const { run } = task
+  const { value, step: number } = details.state
+  if (moved !== undefined) {
+    yield* tx.event.append(eventOf(ctx, 'machine.moved', task, { event: moved.event, value, step: number, run }))
+  }
+  for (const event of emitted) yield* tx.event.append(eventOf(ctx, 'machine.emitted', task, { event, run }))
+  for (const text of logged) yield* tx.event.append(eventOf(ctx, 'output.written', task, { text, run }))
+}
+
+/** A send of a machine, or of one of its actions. A task that has settled gets nothing, as an actor that was stopped. */
+export function sendToTask(to: string, event: MachineEvent, ctx: StepContext): Step<unknown> {
+  const sending = signal({ ...ctx, taskId: to, name: event.type, payload: event, sentId: null })
+  return step('send to task', function* (tx) {
+    const task = yield* tx.task.get(to)
+    if (task !== undefined && isSettled(task.status)) return
+    yield* sending.decide(tx)
+  })
+}
+
+/** What has arrived for a machine since. */
+export interface Arrivals {
+  signal: { seq: number; name: string; payload: unknown; createdAt: number } | undefined
+  /** Waits for machines that are over, with the outcome; and the question, if it is answered. */
+  ended: Array<{ callId: string; outcome?: Outcome; answer?: unknown }>
+  /** What the machines that are tasks show, by task. */
+  shown: Map<string, unknown>
+}
+
+export function* arrivalsOf(
+  tx: Reads,
+  taskId: string,
+  waits: readonly string[],
+  machines: readonly string[],
+): Op<Arrivals> {
+  const ended: Arrivals['ended'] = []
+  for (const callId of waits) {
+    const call = yield* tx.call.get(callId)
+    if (call === undefined) continue
+    if (call.kind === 'wait' && (call.status !== 'pending' || isOver(call))) {
+      const [outcome] = yield* outcomesOf(tx, call.params as never)
+      if (outcome) ended.push({ callId, outcome })
+    } else if (call.kind === 'ask' && call.status === 'completed') ended.push({ callId, answer: call.result })
+  }
+  const shown = new Map<string, unknown>()
+  for (const id of machines) {
+    const entry = yield* machineEntryOf(tx, id)
+    if (entry !== undefined) shown.set(id, snapshotShown((entry.details as MachineDetails).state))
+  }
+  return { signal: yield* tx.signal.oldestKept(taskId), ended, shown }
+}
+
+/** What other machines see of one. */
+export function snapshotShown({ status, value, context, output }: MachineDetails['state']): object {
+  return { status, value, context, ...(output === undefined ? {} : { output }) }
+}
+
+/** The latest entry of the machine of a task; undefined for a task without one. */
+export function* machineEntryOf(tx: Reads, taskId: string): Op<CallRecord | undefined> {
+  return (yield* tx.call.list(taskId, ['machine'])).at(-1)
+}

@@ -1,0 +1,297 @@
+// The run of a machine. It does what the stored situation asks for, takes what is next, computes a macrostep of it, and writes that in one
+// step of the ledger; until nothing is left but to wait.
+import type { AnyActorLogic } from 'xstate'
+import type { Run } from '../entities/executor.ts'
+import type { MachineActor, MachineEvent, MachineState } from '../entities/machine.ts'
+import type { Outcome } from '../entities/task.ts'
+import type { MachineChange, MachineRun, StartedMachine } from '../operations/machine-run.ts'
+import type { Arrivals } from '../operations/steps/machine.ts'
+import { performAction } from './actions.ts'
+import type { Definition } from './definition.ts'
+import { type ActorMessage, LiveActors } from './live-actors.ts'
+import { errorImage } from './machine-json.ts'
+import type { GoingOn } from './changed-definition.ts'
+import { advance, begin, enter, type MachineScope, type Macrostep, taskOfTarget } from './macrostep.ts'
+import { logicNamed } from './stand-ins.ts'
+
+/** What the machine takes next. */
+interface Taken {
+  event: MachineEvent
+  /** The situation that the event meets: the queue, the timers and the actors without what is taken. */
+  state: MachineState
+  signal?: number
+  /** An actor that is no machine gets it, and not this machine. */
+  to?: string
+}
+
+export class MachineTask {
+  readonly #definition: Definition
+  readonly #run: Run
+  readonly #facility: MachineRun
+  readonly #live: LiveActors
+  readonly #inbox: ActorMessage[] = []
+  #bell: (() => void) | undefined
+  #shown = new Map<string, unknown>()
+
+  constructor(definition: Definition, run: Run, facility: MachineRun) {
+    this.#definition = definition
+    this.#run = run
+    this.#facility = facility
+    this.#live = new LiveActors(
+      run,
+      (src) => definition.callOptions(src),
+      (message) => {
+        this.#inbox.push(message)
+        this.#bell?.()
+      },
+    )
+  }
+
+  /** @param stored what the machine goes on from; undefined: it begins. Resolves to its output, or to nothing when the machine only waits. */
+  async toEnd(stored: GoingOn | undefined, input: unknown): Promise<unknown> {
+    const leave = this.#run.onSuspend(() => this.#live.stopAll())
+    try {
+      return await this.#toEnd(stored, input)
+    } finally {
+      leave()
+      this.#live.stopAll()
+    }
+  }
+
+  async #toEnd(stored: GoingOn | undefined, input: unknown): Promise<unknown> {
+    let state: MachineState | undefined = await this.#first(stored, input)
+    while (state !== undefined) {
+      state = await this.#perform(state)
+      this.#reconcile(state)
+      if (state.status === 'done') {
+        await this.#live.settled()
+        return state.output
+      }
+      const taken = await this.#next(state)
+      state = taken === undefined ? await this.#rest(state) : await this.#take(state, taken)
+    }
+    return undefined
+  }
+
+  async #first(stored: GoingOn | undefined, input: unknown): Promise<MachineState | undefined> {
+    if (stored !== undefined) {
+      const { state, enter: target } = stored
+      return target === undefined ? state : this.#write(state, enter(this.#scope(), state, target), { event: 'errand.goto' })
+    }
+    const first = begin(this.#scope(), input, this.#definition.version)
+    return this.#write(undefined, first, { event: 'xstate.init' })
+  }
+
+  #scope(): MachineScope {
+    const { place, taskId } = this.#facility
+    const { machine, inlineNames } = this.#definition
+    return {
+      machine,
+      inlineNames,
+      id: place?.id ?? taskId,
+      isChild: place !== undefined,
+      now: this.#facility.now(),
+      snapshotOf: (id, actor) => this.#snapshotOf(id, actor),
+    }
+  }
+
+  #snapshotOf(id: string, { taskId, ended, last, input }: MachineActor): unknown {
+    if (ended) return last
+    if (taskId !== undefined) return this.#shown.get(taskId) ?? { status: 'active' }
+    return this.#live.snapshotOf(id) ?? { status: 'active', input }
+  }
+
+  // ── what the situation asks for ──
+
+  /** Carries out the effects of the last macrostep. What its actions send is next, and is in the situation from the next step on. */
+  async #perform(state: MachineState): Promise<MachineState> {
+    if (state.effects.length === 0) return state
+    this.#reconcile(state)
+    const queue = [...state.queue]
+    for (const [index, effect] of state.effects.entries()) {
+      if ('to' in effect) this.#live.send(effect.to, effect.event)
+      else {
+        const key = `action:${state.step}:${index}`
+        queue.push(...(await performAction(this.#definition, this.#run, state, effect, { key, scope: this.#scope() })))
+      }
+    }
+    return { ...state, queue, effects: [] }
+  }
+
+  /** Starts and stops the actors in memory. */
+  #reconcile(state: MachineState): void {
+    for (const id of this.#live.ids) {
+      const actor = state.actors[id]
+      if (actor === undefined || !this.#live.has(id, actor.gen)) this.#live.stop(id)
+    }
+    for (const [id, actor] of Object.entries(state.actors)) {
+      if (actor.ended || actor.taskId !== undefined || this.#live.has(id, actor.gen)) continue
+      const logic = logicNamed(this.#definition.machine, actor.src) as AnyActorLogic
+      if (this.#definition.kindOf(actor.src) === 'promise') this.#live.startPromise(id, actor, logic)
+      else this.#live.startLive(id, actor, logic)
+    }
+  }
+
+  // ── what is next ──
+
+  async #next(state: MachineState): Promise<Taken | undefined> {
+    for (;;) {
+      const [queued, ...queue] = state.queue
+      if (queued !== undefined) return { ...queued, state: { ...state, queue } }
+      const arrival = this.#facility.arrival()
+      try {
+        const message = this.#fromMemory(state)
+        if (message !== undefined) return message
+        const arrivals = await this.#facility.arrivals(state)
+        this.#shown = arrivals.shown
+        const arrived = this.#arrived(state, arrivals)
+        if (arrived !== undefined) return arrived
+        if (!this.#live.isCalling && !this.#live.isLive && this.#inbox.length === 0) return undefined
+        const rung = new Promise<void>((resolve) => {
+          this.#bell = resolve
+        })
+        if (this.#inbox.length === 0) await Promise.race([arrival.arrived, rung])
+      } finally {
+        arrival.cancel()
+        this.#bell = undefined
+      }
+    }
+  }
+
+  #fromMemory(state: MachineState): Taken | undefined {
+    for (let message = this.#inbox.shift(); message !== undefined; message = this.#inbox.shift()) {
+      const { id, gen, event, ends } = message
+      const actor = state.actors[id]
+      if (actor?.gen !== gen || actor.ended) continue
+      return { event, state: ends ? withEnd(state, id, actor, event) : state }
+    }
+    return undefined
+  }
+
+  /** The earliest of what has arrived. A machine that is a task sends all it has to send before it ends. */
+  #arrived(state: MachineState, { signal, ended }: Arrivals): Taken | undefined {
+    const now = this.#facility.now()
+    const due = state.timers.filter(({ dueAt }) => dueAt <= now).sort((one, other) => one.dueAt - other.dueAt)[0]
+    if (due !== undefined && (signal === undefined || due.dueAt <= signal.createdAt)) {
+      const timers = state.timers.filter((timer) => timer !== due)
+      return { event: due.event, state: { ...state, timers }, ...(due.to === undefined ? {} : { to: due.to }) }
+    }
+    if (signal !== undefined) return { event: eventOfSignal(signal), state, signal: signal.seq }
+    for (const { callId, outcome, answer } of ended) {
+      if (callId === state.ask?.callId) {
+        const { ask, ...rest } = state
+        return { event: { type: ask?.event as string, answer }, state: rest }
+      }
+      const [id, actor] = Object.entries(state.actors).find(([, { waitId }]) => waitId === callId) ?? []
+      if (id === undefined || actor === undefined || outcome === undefined) continue
+      const event = endOf(id, outcome)
+      return { event, state: withEnd(state, id, actor, event) }
+    }
+    return undefined
+  }
+
+  // ── writing ──
+
+  async #take(before: MachineState, { event, state, signal, to }: Taken): Promise<MachineState | undefined> {
+    if (to !== undefined && to !== this.#scope().id) return this.#passOn(before, state, to, event)
+    const next = advance(this.#scope(), { ...state, effects: [] }, event)
+    return this.#write(before, next, { event: event.type, takes: signal })
+  }
+
+  /** An event for another actor: nothing of this machine moves. */
+  #passOn(before: MachineState, state: MachineState, to: string, event: MachineEvent): Promise<MachineState | undefined> {
+    const next: Macrostep = { state: { ...state, step: state.step + 1, effects: [] }, sends: [], emitted: [], logged: [] }
+    const taskId = taskOfTarget(to)
+    if (taskId !== undefined) next.sends.push({ to: taskId, event, isTask: true })
+    else if (to === '#parent' || state.actors[to]?.taskId !== undefined) next.sends.push({ to, event, isTask: false })
+    else next.state.effects.push({ to, event })
+    return this.#write(before, next, {})
+  }
+
+  /** Nothing is left but to wait. */
+  #rest(state: MachineState): Promise<MachineState | undefined> {
+    return this.#write(state, { state: { ...state, step: state.step + 1 }, sends: [], emitted: [], logged: [] }, {})
+  }
+
+  async #write(
+    before: MachineState | undefined,
+    { state, sends, emitted, logged }: Macrostep,
+    { event, takes }: Pick<MachineChange, 'event' | 'takes'>,
+  ): Promise<MachineState | undefined> {
+    const shown = this.#definition.shown(this.#scope(), state)
+    const starts = this.#starts(state)
+    const isQuiet = state.status === 'active' && state.effects.length === 0 && state.queue.length === 0
+    const rests = isQuiet && !this.#live.isCalling && this.#inbox.length === 0 && this.#sleepsIn(state, starts)
+    const change: MachineChange = {
+      before,
+      state: shown.isAsked ? state : withoutAsk(state),
+      accepts: shown.accepts,
+      event,
+      takes,
+      starts,
+      sends: this.#targets(state, sends, event),
+      emitted,
+      logged,
+      question: shown.question,
+    }
+    if (!rests) return this.#facility.write(change)
+    this.#facility.rest(change)
+    return undefined
+  }
+
+  /** Whether all its actors are tasks, or have ended. */
+  #sleepsIn(state: MachineState, starts: readonly StartedMachine[]): boolean {
+    return Object.entries(state.actors).every(
+      ([id, { ended, taskId }]) => ended || taskId !== undefined || starts.some((started) => started.id === id),
+    )
+  }
+
+  #starts(state: MachineState): StartedMachine[] {
+    const { path } = this.#definition
+    return Object.entries(state.actors).flatMap(([id, actor]) => {
+      if (actor.taskId !== undefined || actor.ended || this.#definition.kindOf(actor.src) !== 'machine') return []
+      const place = { path: [...path, actor.src], id, ...(actor.sync ? { sync: true as const } : {}) }
+      return [{ id, input: actor.input, place }]
+    })
+  }
+
+  #targets(state: MachineState, sends: Macrostep['sends'], event: string | undefined): MachineChange['sends'] {
+    const { place } = this.#facility
+    const targets: Array<MachineChange['sends'][number]> = sends.map(({ to, event: sent, isTask }) => {
+      if (isTask) return { taskId: to, event: sent }
+      return to === '#parent' && place !== undefined ? { taskId: place.parentId, event: sent } : { actor: to, event: sent }
+    })
+    if (place?.sync && event !== undefined && state.status === 'active') {
+      const { status, value, context } = state
+      const snapshot = { status, value, context }
+      targets.push({ taskId: place.parentId, event: { type: `xstate.snapshot.${place.id}`, snapshot } })
+    }
+    return targets
+  }
+}
+
+function withoutAsk({ ask: _ask, ...state }: MachineState): MachineState {
+  return state
+}
+
+function withEnd(state: MachineState, id: string, actor: MachineActor, event: MachineEvent): MachineState {
+  const { output, error } = event as { output?: unknown; error?: unknown }
+  const last = 'error' in event ? { status: 'error', error } : { status: 'done', output }
+  return { ...state, actors: { ...state.actors, [id]: { ...actor, ended: true, last } } }
+}
+
+function endOf(id: string, outcome: Outcome): MachineEvent {
+  if (outcome.status === 'completed') return { type: `xstate.done.actor.${id}`, output: outcome.result ?? undefined, actorId: id }
+  const error =
+    outcome.status === 'failed'
+      ? errorImage(Object.assign(new Error(outcome.error.message), { name: outcome.error.name ?? 'Error', code: outcome.error.code }))
+      : { name: 'Error', code: 'TASK_CANCELED', message: `The task of the machine "${id}" was canceled` }
+  return { type: `xstate.error.actor.${id}`, error, actorId: id }
+}
+
+/** `engine.signal(task, 'PAY', { amount })` is the event PAY too; other payloads are its `payload`. */
+function eventOfSignal({ name, payload }: NonNullable<Arrivals['signal']>): MachineEvent {
+  if (payload === true) return { type: name }
+  if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return { ...payload, type: name }
+  return { type: name, payload }
+}
