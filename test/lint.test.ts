@@ -55,6 +55,7 @@ it('the linter finds imports of kysely, xstate and its store outside of their pa
     'src/actors/a.ts': `${importing('xstate')}`,
     'src/actors/b.ts': importing('@xstate/store'),
     'src/surfaces/inspector/a.ts': importing('xstate'),
+    'src/user-machines/a.ts': importing('xstate'),
     'src/memory/faulty.ts': importing('kysely'),
     'src/engine/faulty.ts': importing('xstate'),
     'src/ledger/faulty.ts': importing('xstate'),

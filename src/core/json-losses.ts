@@ -21,7 +21,8 @@ export function lossIn(value: unknown, instances: LossWalk['instances'] = 'lost'
 
 /**
  * The parts of a value that JSON cannot carry, at most `most`. A property that is undefined counts as absent, and an object with `toJSON` as
- * what that returns. Objects of classes are `lost`, or `carried` as their properties.
+ * what that returns. Objects of classes are `lost`, or `carried` as their properties; `never` loses those too that have a `toJSON`, because
+ * what is read back is not what was written: a text in place of a Date.
  */
 export function lossesIn(value: unknown, { instances, most }: Pick<LossWalk, 'instances' | 'most'>): Loss[] {
   const walk: LossWalk = { instances, most, path: [], ancestors: [], losses: [] }
@@ -34,7 +35,7 @@ export function lossesIn(value: unknown, { instances, most }: Pick<LossWalk, 'in
 }
 
 interface LossWalk {
-  instances: 'lost' | 'carried'
+  instances: 'lost' | 'carried' | 'never'
   most: number
   /** Keys and indexes of the current value. */
   path: Array<string | number>
@@ -73,7 +74,7 @@ function lostObject(value: object, walk: LossWalk): string | undefined {
   // What is nested deeper is refused, or lost as a whole.
   if (ancestors.length > maxJsonDepth) return undefined
   const { toJSON } = value as { toJSON?: unknown }
-  if (typeof toJSON !== 'function') return lostInstance(value, value, walk)
+  if (typeof toJSON !== 'function' || walk.instances === 'never') return lostInstance(value, value, walk)
   if (types.isDate(value) && Number.isNaN(value.getTime())) return 'an invalid Date'
   const image: unknown = toJSON.call(value, String(path.at(-1) ?? ''))
   return typeof image === 'object' && image !== null ? lostInstance(image, value, walk) : lostScalar(image)

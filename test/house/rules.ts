@@ -18,7 +18,7 @@ const levels: string[][] = [
   ['ledger'],
   ['operations'],
   ['actors'],
-  ['agents', 'commands', 'memory', 'board', 'plans', 'time', 'otel', 'webhooks'],
+  ['agents', 'commands', 'memory', 'board', 'plans', 'time', 'otel', 'webhooks', 'user-machines'],
   ['engine'],
   ['surfaces', 'compat'],
   ['index'],

@@ -48,6 +48,10 @@ const ownGroups: readonly VerbGroup[] = [
         summary: 'watch tasks in the browser, or with an inspector',
         load: () => import('./verbs/inspect.ts'),
       },
+      machine: {
+        summary: 'find what in a state machine would not survive a restart',
+        load: () => import('./verbs/machine.ts'),
+      },
     }),
     examples: [
       ['errand ps --watch', 'keep showing the open tasks'],
