@@ -15,7 +15,14 @@ import type { WaitParams } from '../machines/family.ts'
 import type { TaskDraft } from '../operations/drafts/draft.ts'
 import type { MachineChange, MachineQuestion, MachineRun, StartedMachine } from '../operations/machine-run.ts'
 import { matchingOutside, toAnswerSchema } from '../operations/steps/answer-schema.ts'
-import { type Arrivals, arrivalsOf, type ChildMachine, type MachineStep, sendToTask, writeMachine } from '../operations/steps/machine.ts'
+import {
+  type Arrivals,
+  arrivalsOf,
+  type ChildMachine,
+  type MachineStep,
+  sendToTask,
+  writeMachine,
+} from '../operations/steps/machine.ts'
 import type { StepContext } from '../operations/steps/step-context.ts'
 import type { RunCore } from './run-core.ts'
 import type { RunWaits } from './run-waits.ts'
@@ -67,9 +74,7 @@ export class RunMachineState implements MachineRun {
     const machines = actors.flatMap(({ taskId }) => taskId ?? [])
     const { host, taskId } = this.#core
     // In flight: when it is over, a run that only waits may lend its slot.
-    return this.#core.request(() =>
-      this.#core.busy(() => host.read((tx) => arrivalsOf(tx, taskId, waits, machines))),
-    )
+    return this.#core.request(() => this.#core.busy(() => host.read((tx) => arrivalsOf(tx, taskId, waits, machines))))
   }
 
   write(change: MachineChange): Promise<MachineState> {
@@ -79,7 +84,7 @@ export class RunMachineState implements MachineRun {
         const given = this.#stepOf(change)
         const { host } = core
         const children = given.children.flatMap(({ trees }) => trees)
-        const step = writeMachine(core.ref, given, { ...host.stepContext(), treeLimits: host.treeLimits })
+        const step = writeMachine(core.ref, given, host.stepContext())
         const writing = matchingOutside(() => core.step(step))
         if (children.length > 0) host.admitWithCreation(writing, children, core.taskId)
         await writing
@@ -112,6 +117,7 @@ export class RunMachineState implements MachineRun {
       ends,
       stops,
       children: children.map(({ child }) => child),
+      treeLimits: core.host.treeLimits,
       waits,
       sends: sendsOf(change.sends, state, ctx),
       emitted: change.emitted,
@@ -137,7 +143,7 @@ export class RunMachineState implements MachineRun {
       ...(input === undefined ? {} : { input }),
       ...(task.policy.onInterrupt === undefined ? {} : { onInterrupt: task.policy.onInterrupt }),
       // Its parent decides what follows from its failure.
-      retry: { attempts: 1 },
+      retry: { maxAttempts: 1 },
     }
     const trees = host
       .draft([spec], taskId)
@@ -190,7 +196,10 @@ function withIds(
   for (const { id, taskId, child } of children) {
     actors[id] = { ...(actors[id] as MachineActor), taskId, waitId: child.wait.id }
   }
-  const ask = given === null || question === undefined ? state.ask : { state: given.state, event: given.event, callId: question.id }
+  const ask =
+    given === null || question === undefined
+      ? state.ask
+      : { state: given.state, event: given.event, callId: question.id }
   const { ask: _before, ...rest } = state
   return { ...rest, actors, ...(ask === undefined ? {} : { ask }) }
 }

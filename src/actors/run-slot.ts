@@ -255,12 +255,11 @@ export class RunSlot implements RunLife {
     let outcome = given
     const open = await this.#write(
       'settle run',
-      ({ stepContext, chance, retryOf, treeLimits }) =>
+      ({ stepContext, chance, retryOf }) =>
         settleRun({
           ...stepContext(),
           ...ref,
           outcome,
-          treeLimits,
           retry: retryOf(task),
           chance: chance(),
           diverged: core.journaled ? core.journal.diverged : [],
@@ -270,7 +269,8 @@ export class RunSlot implements RunLife {
       (isOpen) => !isOpen,
       (error) => {
         // An event about the outcome cannot be redacted; the run must still end.
-        if (isRedactFailure(error) || (outcome.kind === 'rests' && isRefusal(error))) outcome = { kind: 'threw', error: toStoredError(error), retryAfterMs: undefined }
+        if (isRedactFailure(error) || (outcome.kind === 'rests' && isRefusal(error)))
+          outcome = { kind: 'threw', error: toStoredError(error), retryAfterMs: undefined }
       },
     )
     if (given.kind === 'rests' && given.step.details.next !== null) this.#host.timerSet()

@@ -26,6 +26,7 @@ import type { TaskEvent } from '../entities/event.ts'
 import type { RunnableTasks } from '../entities/executor.ts'
 import type { TaskFilterOptions } from '../entities/filter-options.ts'
 import { noSharedLimits } from '../entities/limits.ts'
+import { machineEventSchema } from '../entities/machine.ts'
 import { type Message, toMessage } from '../entities/message.ts'
 import {
   type ClaimOptions,
@@ -52,7 +53,6 @@ import {
   versionSchema,
   workOptionsSchema,
 } from '../entities/options.ts'
-import { machineEventSchema } from '../entities/machine.ts'
 import { type PlanOptions, type PlanRun, planOptionsSchema } from '../entities/plan-run.ts'
 import { generationOptionsSchema } from '../entities/run.ts'
 import { type Outcome, type Task, titleOf } from '../entities/task.ts'

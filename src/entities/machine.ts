@@ -131,7 +131,9 @@ export interface MachineDetails {
 export function stateText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
   return Object.entries(value)
-    .map(([key, inner]) => (typeof inner === 'object' && Object.keys(inner as object).length === 0 ? key : `${key}.${stateText(inner)}`))
+    .map(([key, inner]) =>
+      typeof inner === 'object' && Object.keys(inner as object).length === 0 ? key : `${key}.${stateText(inner)}`,
+    )
     .join(', ')
 }
 

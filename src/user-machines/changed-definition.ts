@@ -12,7 +12,10 @@ import { logicNamed } from './stand-ins.ts'
 export type StoredMachine = Pick<MachineState, 'value' | 'context' | 'history' | 'actors' | 'timers' | 'effects'>
 
 /** @param fromVersion the `version` of the definition that stored it; null for one without */
-export type MigrateMachine = (stored: StoredMachine, fromVersion: string | null) => StoredMachine | Promise<StoredMachine>
+export type MigrateMachine = (
+  stored: StoredMachine,
+  fromVersion: string | null,
+) => StoredMachine | Promise<StoredMachine>
 
 /** How long a task waits until it looks again whether its engine has the code that it needs: doubled each time, up to an hour. */
 const firstWaitMs = 60_000
@@ -49,7 +52,11 @@ export async function fittingState(
       { key },
     )
     if ('goto' in answer) return { state, enter: answer.goto }
-    if ('fail' in answer) throw new Failure(`${sentence(missing)} A person has chosen to fail the task.`, { code: 'INVALID_RESULT', retry: false })
+    if ('fail' in answer)
+      throw new Failure(`${sentence(missing)} A person has chosen to fail the task.`, {
+        code: 'INVALID_RESULT',
+        retry: false,
+      })
     await run.sleep(Math.min(firstWaitMs * 2 ** round, maxWaitMs), { key: `${key}:${round}` })
   }
 }
@@ -62,7 +69,11 @@ async function migrated(
   if (stored.definition === version) return stored
   if (migrate === undefined) return { ...stored, definition: version }
   const { value, context, history, actors, timers, effects } = structuredClone(stored)
-  return { ...stored, ...(await migrate({ value, context, history, actors, timers, effects }, stored.definition)), definition: version }
+  return {
+    ...stored,
+    ...(await migrate({ value, context, history, actors, timers, effects }, stored.definition)),
+    definition: version,
+  }
 }
 
 function objectWith(key: string, property: object): object {
@@ -70,7 +81,10 @@ function objectWith(key: string, property: object): object {
 }
 
 function questionOf({ machine, version }: Definition, stored: MachineState, missing: readonly string[]): string {
-  const from = stored.definition === null ? '' : ` It was stored by version ${stored.definition}${version === null ? '' : `, and this is version ${version}`}.`
+  const from =
+    stored.definition === null
+      ? ''
+      : ` It was stored by version ${stored.definition}${version === null ? '' : `, and this is version ${version}`}.`
   return `${sentence(missing)} The machine "${machine.id}" is in ${JSON.stringify(stored.value)}.${from} Answer {"goto": STATE} to go on in a state of the present code, {"fail": true} to fail the task, or {"wait": true} to keep it for an engine with the old code.`
 }
 
@@ -90,7 +104,10 @@ export function missingFrom(machine: AnyStateMachine, state: MachineState): stri
   }
   let snapshot: AnyMachineSnapshot | undefined
   try {
-    snapshot = machine.resolveState({ value: state.value as never, context: {} as never }) as unknown as AnyMachineSnapshot
+    snapshot = machine.resolveState({
+      value: state.value as never,
+      context: {} as never,
+    }) as unknown as AnyMachineSnapshot
   } catch {
     missing.push(`the state ${JSON.stringify(state.value)}`)
   }
@@ -100,12 +117,17 @@ export function missingFrom(machine: AnyStateMachine, state: MachineState): stri
   }
   const { actions } = machine.implementations as { actions: Record<string, unknown> }
   for (const effect of state.effects) {
-    if ('action' in effect && actions[effect.action] === undefined && !effect.action.includes(':')) missing.push(`the action "${effect.action}"`)
+    if ('action' in effect && actions[effect.action] === undefined && !effect.action.includes(':'))
+      missing.push(`the action "${effect.action}"`)
   }
-  const handled = new Set(((snapshot?._nodes ?? []) as Array<{ ownEvents: string[] }>).flatMap(({ ownEvents }) => ownEvents))
+  const handled = new Set(
+    ((snapshot?._nodes ?? []) as Array<{ ownEvents: string[] }>).flatMap(({ ownEvents }) => ownEvents),
+  )
   for (const { event, to } of snapshot === undefined ? [] : state.timers) {
-    if (event.type.startsWith('xstate.after.') && to === undefined && !handled.has(event.type)) missing.push(`the delay of "${event.type}"`)
-    if (to !== undefined && taskOfTarget(to) === undefined && to !== '#parent' && state.actors[to] === undefined) missing.push(`the actor "${to}"`)
+    if (event.type.startsWith('xstate.after.') && to === undefined && !handled.has(event.type))
+      missing.push(`the delay of "${event.type}"`)
+    if (to !== undefined && taskOfTarget(to) === undefined && to !== '#parent' && state.actors[to] === undefined)
+      missing.push(`the actor "${to}"`)
   }
   return missing
 }

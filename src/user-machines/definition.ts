@@ -1,7 +1,7 @@
 // A definition as a run uses it: what is named in it, what its present states accept, and what they ask.
 import type { AnyStateMachine } from 'xstate'
-import type { CallOptions } from '../entities/call-options.ts'
 import { Failure } from '../core/errors.ts'
+import type { CallOptions } from '../entities/call-options.ts'
 import type { MachineState } from '../entities/machine.ts'
 import type { AnswerSchema } from '../entities/wait-options.ts'
 import type { MachineQuestion } from '../operations/machine-run.ts'

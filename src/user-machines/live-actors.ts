@@ -102,7 +102,8 @@ export class LiveActors {
     calling.then(
       (output) => done({ type: `xstate.done.actor.${id}`, output, actorId: id }),
       // The end of the run is not an end of the actor.
-      (error: unknown) => !isRunOver(error) && done({ type: `xstate.error.actor.${id}`, error: errorImage(error), actorId: id }),
+      (error: unknown) =>
+        !isRunOver(error) && done({ type: `xstate.error.actor.${id}`, error: errorImage(error), actorId: id }),
     )
   }
 
@@ -137,10 +138,17 @@ export class LiveActors {
 }
 
 function imageOfReceived(event: MachineEvent): MachineEvent {
-  const { snapshot, error } = event as { snapshot?: Snapshot<unknown> & { context?: unknown; value?: unknown }; error?: unknown }
+  const { snapshot, error } = event as {
+    snapshot?: Snapshot<unknown> & { context?: unknown; value?: unknown }
+    error?: unknown
+  }
   if (event.type.startsWith('xstate.snapshot.') && snapshot !== undefined) {
     const { status, output, context, value } = snapshot
-    return imageOf({ type: event.type, snapshot: { status, output, context, value } }, 'a snapshot', 'snapshot') as MachineEvent
+    return imageOf(
+      { type: event.type, snapshot: { status, output, context, value } },
+      'a snapshot',
+      'snapshot',
+    ) as MachineEvent
   }
   if (event.type.startsWith('xstate.error.actor.')) return { ...event, error: errorImage(error) }
   return imageOf(event, 'an event', 'event') as MachineEvent

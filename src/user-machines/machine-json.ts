@@ -1,8 +1,8 @@
 // Contexts, inputs and events as JSON: actors in them become references by id, as in XState's own snapshots, and anything else that JSON
 // does not carry is refused with its path.
+
+import { ErrandError, Failure } from '../core/errors.ts'
 import { faithfulImage } from '../core/json.ts'
-import { Failure } from '../core/errors.ts'
-import { ErrandError } from '../core/errors.ts'
 import { isActor } from './stand-ins.ts'
 
 const actorType = 1

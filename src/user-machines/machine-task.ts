@@ -7,10 +7,10 @@ import type { Outcome } from '../entities/task.ts'
 import type { MachineChange, MachineRun, StartedMachine } from '../operations/machine-run.ts'
 import type { Arrivals } from '../operations/steps/machine.ts'
 import { performAction } from './actions.ts'
+import type { GoingOn } from './changed-definition.ts'
 import type { Definition } from './definition.ts'
 import { type ActorMessage, LiveActors } from './live-actors.ts'
 import { errorImage } from './machine-json.ts'
-import type { GoingOn } from './changed-definition.ts'
 import { advance, begin, enter, type MachineScope, type Macrostep, taskOfTarget } from './macrostep.ts'
 import { logicNamed } from './stand-ins.ts'
 
@@ -32,6 +32,8 @@ export class MachineTask {
   readonly #inbox: ActorMessage[] = []
   #bell: (() => void) | undefined
   #shown = new Map<string, unknown>()
+  /** Signals that are there beside the one that is taken: the machine does not rest before them. */
+  #isMoreKept = false
 
   constructor(definition: Definition, run: Run, facility: MachineRun) {
     this.#definition = definition
@@ -76,7 +78,9 @@ export class MachineTask {
   async #first(stored: GoingOn | undefined, input: unknown): Promise<MachineState | undefined> {
     if (stored !== undefined) {
       const { state, enter: target } = stored
-      return target === undefined ? state : this.#write(state, enter(this.#scope(), state, target), { event: 'errand.goto' })
+      return target === undefined
+        ? state
+        : this.#write(state, enter(this.#scope(), state, target), { event: 'errand.goto' })
     }
     const first = begin(this.#scope(), input, this.#definition.version)
     return this.#write(undefined, first, { event: 'xstate.init' })
@@ -144,6 +148,7 @@ export class MachineTask {
         if (message !== undefined) return message
         const arrivals = await this.#facility.arrivals(state)
         this.#shown = arrivals.shown
+        this.#isMoreKept = arrivals.kept > 1
         const arrived = this.#arrived(state, arrivals)
         if (arrived !== undefined) return arrived
         if (!this.#live.isCalling && !this.#live.isLive && this.#inbox.length === 0) return undefined
@@ -199,8 +204,18 @@ export class MachineTask {
   }
 
   /** An event for another actor: nothing of this machine moves. */
-  #passOn(before: MachineState, state: MachineState, to: string, event: MachineEvent): Promise<MachineState | undefined> {
-    const next: Macrostep = { state: { ...state, step: state.step + 1, effects: [] }, sends: [], emitted: [], logged: [] }
+  #passOn(
+    before: MachineState,
+    state: MachineState,
+    to: string,
+    event: MachineEvent,
+  ): Promise<MachineState | undefined> {
+    const next: Macrostep = {
+      state: { ...state, step: state.step + 1, effects: [] },
+      sends: [],
+      emitted: [],
+      logged: [],
+    }
     const taskId = taskOfTarget(to)
     if (taskId !== undefined) next.sends.push({ to: taskId, event, isTask: true })
     else if (to === '#parent' || state.actors[to]?.taskId !== undefined) next.sends.push({ to, event, isTask: false })
@@ -220,7 +235,8 @@ export class MachineTask {
   ): Promise<MachineState | undefined> {
     const shown = this.#definition.shown(this.#scope(), state)
     const starts = this.#starts(state)
-    const isQuiet = state.status === 'active' && state.effects.length === 0 && state.queue.length === 0
+    const isQuiet =
+      state.status === 'active' && state.effects.length === 0 && state.queue.length === 0 && !this.#isMoreKept
     const rests = isQuiet && !this.#live.isCalling && this.#inbox.length === 0 && this.#sleepsIn(state, starts)
     const change: MachineChange = {
       before,
@@ -259,7 +275,9 @@ export class MachineTask {
     const { place } = this.#facility
     const targets: Array<MachineChange['sends'][number]> = sends.map(({ to, event: sent, isTask }) => {
       if (isTask) return { taskId: to, event: sent }
-      return to === '#parent' && place !== undefined ? { taskId: place.parentId, event: sent } : { actor: to, event: sent }
+      return to === '#parent' && place !== undefined
+        ? { taskId: place.parentId, event: sent }
+        : { actor: to, event: sent }
     })
     if (place?.sync && event !== undefined && state.status === 'active') {
       const { status, value, context } = state
@@ -281,10 +299,16 @@ function withEnd(state: MachineState, id: string, actor: MachineActor, event: Ma
 }
 
 function endOf(id: string, outcome: Outcome): MachineEvent {
-  if (outcome.status === 'completed') return { type: `xstate.done.actor.${id}`, output: outcome.result ?? undefined, actorId: id }
+  if (outcome.status === 'completed')
+    return { type: `xstate.done.actor.${id}`, output: outcome.result ?? undefined, actorId: id }
   const error =
     outcome.status === 'failed'
-      ? errorImage(Object.assign(new Error(outcome.error.message), { name: outcome.error.name ?? 'Error', code: outcome.error.code }))
+      ? errorImage(
+          Object.assign(new Error(outcome.error.message), {
+            name: outcome.error.name ?? 'Error',
+            code: outcome.error.code,
+          }),
+        )
       : { name: 'Error', code: 'TASK_CANCELED', message: `The task of the machine "${id}" was canceled` }
   return { type: `xstate.error.actor.${id}`, error, actorId: id }
 }

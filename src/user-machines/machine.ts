@@ -11,10 +11,10 @@ import type { HandlerTemplate } from '../entities/handler.ts'
 import { callOptionsSchema } from '../entities/options.ts'
 import type { OnInterrupt, RetryOptions } from '../entities/task-fields.ts'
 import { machineRunOf } from '../operations/machine-run.ts'
-import { Definition } from './definition.ts'
 import { fittingState, type MigrateMachine } from './changed-definition.ts'
-import { isMachineLogic } from './macrostep.ts'
+import { Definition } from './definition.ts'
 import { MachineTask } from './machine-task.ts'
+import { isMachineLogic } from './macrostep.ts'
 
 export interface MachineOptions {
   /** Names this state of the code; stored with each situation. Default: the `version` of the definition. */
@@ -77,7 +77,11 @@ export function machine<M extends AnyStateMachine>(
   options: MachineOptions = {},
 ): Executor<InputFrom<M>, OutputFrom<M>> {
   if (!isMachineLogic(definition)) {
-    throw new ErrandError('INVALID_INPUT', 'machine() takes an XState 5 machine: setup({ … }).createMachine({ … }).', {})
+    throw new ErrandError(
+      'INVALID_INPUT',
+      'machine() takes an XState 5 machine: setup({ … }).createMachine({ … }).',
+      {},
+    )
   }
   const { version, calls = {}, migrate, ...traits } = parse(optionsSchema, options, 'machine')
   const root = new Definition(definition, version ?? definition.version ?? null, calls as Record<string, CallOptions>)
@@ -106,7 +110,12 @@ const noTraits = {
   agent: undefined,
 }
 
-async function runMachine(root: Definition, migrate: MigrateMachine | undefined, input: unknown, run: Run): Promise<unknown> {
+async function runMachine(
+  root: Definition,
+  migrate: MigrateMachine | undefined,
+  input: unknown,
+  run: Run,
+): Promise<unknown> {
   const facility = machineRunOf(run)
   const definition = root.at(facility.place?.path ?? [])
   const stored = facility.stored()

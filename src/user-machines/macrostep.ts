@@ -1,6 +1,6 @@
 // One macrostep, from JSON to JSON: XState's own transition function computes it on a scope that only collects what it asks for. The rest of
 // the engine stores the result and carries it out.
-import type { AnyStateMachine, AnyMachineSnapshot } from 'xstate'
+import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate'
 import { Failure } from '../core/errors.ts'
 import type {
   MachineActor,
@@ -81,7 +81,10 @@ export function enter(scope: MachineScope, state: MachineState, target: string):
   const Machine = machine.constructor as new (config: object, implementations: object) => AnyStateMachine
   const config = machine.config as { on?: object }
   const leading = new Machine({ ...config, on: { ...config.on, [type]: `.${target}` } }, machine.implementations)
-  const play = new Play({ ...scope, machine: leading }, { ...state, value: {}, history: {}, actors: {}, timers: [], effects: [] })
+  const play = new Play(
+    { ...scope, machine: leading },
+    { ...state, value: {}, history: {}, actors: {}, timers: [], effects: [] },
+  )
   const nowhere = Object.assign(play.restored(), { value: {}, _nodes: [leading.root] }) as unknown as AnyMachineSnapshot
   return play.result(leading.transition(nowhere, { type }, play.scope as never) as AnyMachineSnapshot)
 }
@@ -255,7 +258,8 @@ class Play {
     else {
       const actor = actors[to.id]
       if (actor === undefined) return
-      if (isMachineLogic(logicNamed(this.#given.machine, actor.src))) out.sends.push({ to: to.id, event, isTask: false })
+      if (isMachineLogic(logicNamed(this.#given.machine, actor.src)))
+        out.sends.push({ to: to.id, event, isTask: false })
       else effects.push({ to: to.id, event })
     }
   }
@@ -309,8 +313,10 @@ function logText({ label, value }: { label?: string; value: unknown }): string {
 function thrownOf(error: unknown): unknown {
   if (error instanceof Error) return error
   const { message, code, name, details } = (error ?? {}) as Record<string, unknown>
-  if (typeof message !== 'string') return new Failure(`The machine ended in an error: ${JSON.stringify(errorImage(error))}`)
+  if (typeof message !== 'string')
+    return new Failure(`The machine ended in an error: ${JSON.stringify(errorImage(error))}`)
   const failure = new Failure(message, { ...(typeof code === 'string' ? { code } : {}), details })
-  if (typeof name === 'string') Object.defineProperty(failure, 'name', { value: name, configurable: true, writable: true })
+  if (typeof name === 'string')
+    Object.defineProperty(failure, 'name', { value: name, configurable: true, writable: true })
   return failure
 }

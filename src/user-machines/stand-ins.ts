@@ -11,7 +11,12 @@ const nowhere = { unsubscribe(): void {} }
 export function standIn(
   id: string,
   system: unknown,
-  { parent, src, getSnapshot = () => ({ status: 'active' }), send = () => {} }: {
+  {
+    parent,
+    src,
+    getSnapshot = () => ({ status: 'active' }),
+    send = () => {},
+  }: {
     parent?: unknown
     src?: unknown
     getSnapshot?: () => unknown

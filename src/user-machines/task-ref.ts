@@ -13,7 +13,9 @@ const taskMarker = Symbol.for('errand.machine-task')
  */
 export function taskRef(taskId: string): AnyActorRef {
   const send = (): never => {
-    throw new Error('A taskRef has no send of its own: use it as the target of sendTo, whose event is stored with the macrostep.')
+    throw new Error(
+      'A taskRef has no send of its own: use it as the target of sendTo, whose event is stored with the macrostep.',
+    )
   }
   return Object.assign(standIn(taskId, undefined, { send }), { [taskMarker]: true })
 }

@@ -4,6 +4,7 @@ import type { CallRecord } from '../../entities/call.ts'
 import type { MachineDetails, MachineEvent } from '../../entities/machine.ts'
 import { isSettled, type Outcome, type TaskRecord } from '../../entities/task.ts'
 import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
+import type { TreeLimits } from '../drafts/draft.ts'
 import { type CreateRequest, create } from './create.ts'
 import { loadLive, type RunRef } from './journal.ts'
 import { failEntry, isOver } from './journal-closing.ts'
@@ -33,6 +34,7 @@ export interface MachineStep {
   /** The waits whose ends are consumed, and those that are not needed any more, with open questions. */
   ends: readonly string[]
   children: readonly ChildMachine[]
+  treeLimits: TreeLimits
   /** Begun again in a new attempt. */
   waits: readonly NewCall[]
   /** Tasks of machines that were stopped. */
@@ -45,10 +47,8 @@ export interface MachineStep {
   question?: NewCall | undefined
 }
 
-type MachineRequest = Pick<CreateRequest, 'treeLimits'> & StepContext
-
 /** Run it with `matchingOutside`. Only the live run of a task writes, so the situation is the one that the step was computed from. */
-export function writeMachine(ref: RunRef, given: MachineStep, request: MachineRequest): Step<void> {
+export function writeMachine(ref: RunRef, given: MachineStep, request: StepContext): Step<void> {
   return step('machine step', (tx) => write(tx, ref, given, request))
 }
 
@@ -56,7 +56,7 @@ export function writeMachine(ref: RunRef, given: MachineStep, request: MachineRe
  * The last step of a run whose machine only waits: the run is closed with it, and nothing of it is in flight. If something has arrived since,
  * the next run may begin at once.
  */
-export function* restMachine(tx: Tx, ref: RunRef, given: MachineStep, request: MachineRequest): Op<void> {
+export function* restMachine(tx: Tx, ref: RunRef, given: MachineStep, request: StepContext): Op<void> {
   yield* write(tx, ref, given, request)
   // Sending to relatives may have changed its row.
   const task = (yield* tx.task.get(ref.taskId)) as TaskRecord
@@ -65,23 +65,23 @@ export function* restMachine(tx: Tx, ref: RunRef, given: MachineStep, request: M
   yield* suspendRun(tx, task, waits, hasArrived ? 1 : 0, request, { closed: true, journaled: true })
 }
 
-function* write(tx: Tx, ref: RunRef, given: MachineStep, request: MachineRequest): Op<void> {
-    const task = yield* loadLive(tx, ref)
-    const { taskId } = ref
-    if (given.takes !== undefined) {
-      yield* tx.signal.take({ taskId, seq: given.takes }, `${given.entry.id}/${given.details.state.step}`)
-    }
-    for (const id of given.ends) yield* endEntry(tx, task, id, request)
-    yield* stopChildren(tx, given.stops, request)
-    for (const { trees, wait } of given.children) {
-      yield* create({ ...request, trees }).decide(tx)
-      yield* beginWait(wait, request).decide(tx)
-    }
-    for (const wait of given.waits) yield* beginWait(wait, request).decide(tx)
-    for (const send of given.sends) yield* send.decide(tx)
-    yield* save(tx, given, request)
-    yield* publish(tx, task, given, request)
-    if (given.question !== undefined) yield* tx.call.insert(given.question)
+function* write(tx: Tx, ref: RunRef, given: MachineStep, request: StepContext): Op<void> {
+  const task = yield* loadLive(tx, ref)
+  const { taskId } = ref
+  if (given.takes !== undefined) {
+    yield* tx.signal.take({ taskId, seq: given.takes }, `${given.entry.id}/${given.details.state.step}`)
+  }
+  for (const id of given.ends) yield* endEntry(tx, task, id, request)
+  yield* stopChildren(tx, given.stops, request)
+  for (const { trees, wait } of given.children) {
+    yield* create({ ...request, treeLimits: given.treeLimits, trees }).decide(tx)
+    yield* beginWait(wait, request).decide(tx)
+  }
+  for (const wait of given.waits) yield* beginWait(wait, request).decide(tx)
+  for (const send of given.sends) yield* send.decide(tx)
+  yield* save(tx, given, request)
+  yield* publish(tx, task, given, request)
+  if (given.question !== undefined) yield* tx.call.insert(given.question)
 }
 
 function* endEntry(tx: Tx, task: TaskRecord, id: string, ctx: StepContext): Op<void> {
@@ -140,6 +140,8 @@ export function sendToTask(to: string, event: MachineEvent, ctx: StepContext): S
 /** What has arrived for a machine since. */
 export interface Arrivals {
   signal: { seq: number; name: string; payload: unknown; createdAt: number } | undefined
+  /** The number of signals that no macrostep has consumed. */
+  kept: number
   /** Waits for machines that are over, with the outcome; and the question, if it is answered. */
   ended: Array<{ callId: string; outcome?: Outcome; answer?: unknown }>
   /** What the machines that are tasks show, by task. */
@@ -166,7 +168,8 @@ export function* arrivalsOf(
     const entry = yield* machineEntryOf(tx, id)
     if (entry !== undefined) shown.set(id, snapshotShown((entry.details as MachineDetails).state))
   }
-  return { signal: yield* tx.signal.oldestKept(taskId), ended, shown }
+  const signal = yield* tx.signal.oldestKept(taskId)
+  return { signal, kept: signal === undefined ? 0 : yield* tx.signal.countKept(taskId), ended, shown }
 }
 
 /** What other machines see of one. */

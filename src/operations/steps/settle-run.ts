@@ -7,7 +7,6 @@ import type { RetryPolicy } from '../../entities/task-fields.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { isHeldUp, retryDelay } from '../../machines/family.ts'
 import type { TransitionData } from '../../machines/task-machine.ts'
-import type { TreeLimits } from '../drafts/draft.ts'
 import type { RunRef } from './journal.ts'
 import { isInFlight } from './journal-closing.ts'
 import { type MachineStep, restMachine } from './machine.ts'
@@ -26,7 +25,6 @@ export type ExecutorOutcome =
 
 export interface SettleRunRequest extends StepContext, RunRef {
   outcome: ExecutorOutcome
-  treeLimits: TreeLimits
   retry: RetryPolicy
   /** From 0 to 1, for the jitter of the next attempt. */
   chance: number

@@ -31,7 +31,8 @@ export function signal(request: SignalRequest): Step<boolean> {
     const wait = (yield* tx.call.open(taskId)).find((entry) => entry.kind === 'signal' && entry.name === name)
     const problem = wait && given.problemWith(wait)
     if (problem !== undefined) throw problem
-    const machine = wait === undefined ? (yield* tx.call.open(taskId)).find(({ kind }) => kind === 'machine') : undefined
+    const machine =
+      wait === undefined ? (yield* tx.call.open(taskId)).find(({ kind }) => kind === 'machine') : undefined
     if (wait === undefined) yield* requireRoom(tx, task)
     const taken = wait === undefined ? { payload, takenBy: null } : { payload: null, takenBy: wait.id }
     yield* tx.signal.insert({ taskId, name, sentId, createdAt: at, ...taken })

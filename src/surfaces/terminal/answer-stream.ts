@@ -1,8 +1,8 @@
 // Turns the items of a task's stream into the text of its agent and notes. Text is passed on as it arrives, each message once and whole,
 // whether it came in pieces or not. Announcements are left out, because the calls that they announce are noted.
 
-import { stateText } from '../../entities/machine.ts'
 import type { StreamItem } from '../../engine/engine-api.ts'
+import { stateText } from '../../entities/machine.ts'
 import { failureSuffix } from '../../entities/task.ts'
 import { toolText } from './event-fields.ts'
 import { cleanLine, cleanText, firstLine } from './terminal-text.ts'

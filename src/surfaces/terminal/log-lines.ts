@@ -1,9 +1,9 @@
 // Turns the items of a task's stream into lines. Output arrives in pieces, and an escape sequence that is cut in two would escape
 // the cleaning, so only whole lines are passed on. Announcements of calls are replaced by the calls themselves, which have more details.
 
-import { stateText } from '../../entities/machine.ts'
 import { clipped } from '../../core/storable-text.ts'
 import type { StreamItem } from '../../engine/engine-api.ts'
+import { stateText } from '../../entities/machine.ts'
 import { failureSuffix } from '../../entities/task.ts'
 import { toolText } from './event-fields.ts'
 import { cleanLine, firstLine, shownPiece } from './terminal-text.ts'
