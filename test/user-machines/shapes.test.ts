@@ -45,7 +45,7 @@ const facts: Record<string, Facts> = {
     last: { value: 'street', actions: ['lightsOff', 'farewell', 'farewell'] },
   },
   'wildcards take what no other descriptor takes': {
-    last: { context: { seen: ['alarm', 'heat sensor.heat.low', 'sensor sensor.motion', 'other door'] } },
+    last: { context: { seen: ['alarm', 'heat sensor.heat.low', 'sensor sensor.motion', 'other window'] } },
   },
   'combined guards ask for the state of another region': {
     at: { 1: { value: { alarm: 'off', window: 'open' } }, 6: { value: { alarm: 'off', window: 'shut' } } },

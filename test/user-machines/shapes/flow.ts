@@ -188,7 +188,7 @@ const editor = setup({
 })
 
 /** Exit actions run from the inside, entry actions from the outside; a transition without reentry runs neither of its own state. */
-const doors = setup({
+const house = setup({
   types: { events: {} as { type: 'OPEN' } | { type: 'KNOCK' } | { type: 'RESET' } | { type: 'LEAVE' } },
   actions: {
     lightsOn: () => {},
@@ -200,16 +200,16 @@ const doors = setup({
     farewell: () => {},
   },
 }).createMachine({
-  id: 'doors',
-  initial: 'house',
+  id: 'home',
+  initial: 'inside',
   states: {
-    house: {
+    inside: {
       entry: 'lightsOn',
       exit: 'lightsOff',
       initial: 'shut',
       on: {
         KNOCK: { target: '.shut', actions: 'ring' },
-        RESET: { target: 'house', reenter: true, actions: 'ring' },
+        RESET: { target: 'inside', reenter: true, actions: 'ring' },
         LEAVE: { target: 'street', actions: 'farewell' },
       },
       states: {
@@ -229,7 +229,7 @@ const sensors = setup({
       | { type: 'sensor.heat.high' }
       | { type: 'sensor.heat.low' }
       | { type: 'sensor.motion' }
-      | { type: 'door' }
+      | { type: 'window' }
       | { type: 'ping' },
   },
 }).createMachine({
@@ -361,13 +361,13 @@ export const flowShapes: Shape[] = [
   },
   {
     name: 'entry, exit and transition actions run in order',
-    machine: doors,
+    machine: house,
     script: ['OPEN', 'KNOCK', 'RESET', 'OPEN', 'LEAVE'],
   },
   {
     name: 'wildcards take what no other descriptor takes',
     machine: sensors,
-    script: ['sensor.heat.high', 'sensor.heat.low', 'sensor.motion', 'ping', 'door'],
+    script: ['sensor.heat.high', 'sensor.heat.low', 'sensor.motion', 'ping', 'window'],
   },
   {
     name: 'combined guards ask for the state of another region',
