@@ -4,6 +4,7 @@ import type { CallRecord } from '../../entities/call.ts'
 import type { MachineDetails, MachineEvent } from '../../entities/machine.ts'
 import { isSettled, type Outcome, type TaskRecord } from '../../entities/task.ts'
 import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
+import type { WaitParams } from '../../machines/family.ts'
 import type { TreeLimits } from '../drafts/draft.ts'
 import { type CreateRequest, create } from './create.ts'
 import { loadLive, type RunRef } from './journal.ts'
@@ -61,7 +62,12 @@ export function* restMachine(tx: Tx, ref: RunRef, given: MachineStep, request: S
   // Sending to relatives may have changed its row.
   const task = (yield* tx.task.get(ref.taskId)) as TaskRecord
   const waits = (yield* tx.call.open(task.id)).filter((entry) => entry.kind !== 'call')
-  const hasArrived = waits.some(isOver) || (yield* tx.signal.oldestKept(task.id)) !== undefined
+  let hasArrived = (yield* tx.signal.oldestKept(task.id)) !== undefined
+  for (const wait of waits.filter(isOver)) {
+    if ((yield* outcomesOf(tx, wait.params as WaitParams))[0]) hasArrived = true
+    // Its machine was retried since: the edge is open again, and so is the wait.
+    else yield* tx.call.save({ ...wait, details: null, updatedAt: request.at })
+  }
   yield* suspendRun(tx, task, waits, hasArrived ? 1 : 0, request, { closed: true, journaled: true })
 }
 
@@ -159,7 +165,7 @@ export function* arrivalsOf(
     const call = yield* tx.call.get(callId)
     if (call === undefined) continue
     if (call.kind === 'wait' && (call.status !== 'pending' || isOver(call))) {
-      const [outcome] = yield* outcomesOf(tx, call.params as never)
+      const [outcome] = yield* outcomesOf(tx, call.params as WaitParams)
       if (outcome) ended.push({ callId, outcome })
     } else if (call.kind === 'ask' && call.status === 'completed') ended.push({ callId, answer: call.result })
   }
