@@ -59,8 +59,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
   readonly #output: RunOutput
   readonly #open = new Map<string, PendingWait>()
   #isSuspending = false
-  /** The entry of the machine of the run, if it has one. */
-  #machine: string | undefined
+  #machineEntry: string | undefined
   /** Resolves when the run has a slot again; undefined while it holds one. */
   #parked: PromiseWithResolvers<void> | undefined
 
@@ -120,7 +119,8 @@ export class RunWaits implements WaitsOfRun, CallingRun {
   /** Checks whether a wait is over; if so, the run continues in place. */
   wake(callId: string): void {
     // Whatever it waits for: it looks for all that has arrived.
-    if (this.#machine !== undefined && !this.isParked) this.#resolve(this.#machine, ({ resolve }) => resolve(undefined))
+    if (this.#machineEntry !== undefined && !this.isParked)
+      this.#resolve(this.#machineEntry, ({ resolve }) => resolve(undefined))
     const wait = this.#open.get(callId)
     // A parked run looks when it has a slot.
     if (wait === undefined || this.#core.hasEnded || this.isParked) return
@@ -136,7 +136,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
 
   /** Resolves when something may have arrived for the machine of the run, which stays in memory meanwhile. */
   forMachine(entryId: string): { arrived: Promise<void>; cancel(): void } {
-    this.#machine = entryId
+    this.#machineEntry = entryId
     const arrived = this.#register(entryId, 'machine', true) as Promise<void>
     return { arrived, cancel: () => void this.#open.delete(entryId) }
   }

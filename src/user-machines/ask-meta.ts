@@ -4,17 +4,28 @@ import { z } from 'zod'
 import { abilitySchemaSchema, schemaPair } from '../bus/json-schema.ts'
 import { ErrandError } from '../core/errors.ts'
 import { issuesIn, issueText, safeParse } from '../core/parse.ts'
+import { audiences } from '../entities/question.ts'
 import { statesIn } from './definition-parts.ts'
 import { type Finding, placeIn, placeOfState } from './finding.ts'
 
 export const askMetaSchema = z.strictObject({
-  question: z.string().min(1),
+  question: z.union([
+    z.string().min(1),
+    z.custom<(given: { context: never }) => string>(
+      (value) => typeof value === 'function',
+      'expected a text, or a function of { context }',
+    ),
+  ]),
   /** Absent: every answer is valid. */
   schema: abilitySchemaSchema.optional(),
   event: z.string().min(1),
+  /** Who may answer. */
+  for: z.enum(audiences).default('person'),
 })
 
 export type AskMeta = z.output<typeof askMetaSchema>
+/** What a state may have as `meta.ask`. */
+export type MachineAsk = z.input<typeof askMetaSchema>
 
 /** The questions of states that are not written as they must be, or whose answer no state takes. */
 export function findingsInQuestions(machine: AnyStateNode['machine'], within: string): Finding[] {

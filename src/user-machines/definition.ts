@@ -1,25 +1,16 @@
 // A definition as a run uses it: what is named in it, what its present states accept, and what they ask.
 import type { AnyStateMachine } from 'xstate'
 import { Failure } from '../core/errors.ts'
+import { issuesIn, issueText, safeParse } from '../core/parse.ts'
 import type { CallOptions } from '../entities/call-options.ts'
 import type { MachineState } from '../entities/machine.ts'
 import type { AnswerSchema } from '../entities/wait-options.ts'
 import type { MachineQuestion } from '../operations/machine-run.ts'
+import { type AskMeta, askMetaSchema } from './ask-meta.ts'
 import { inlineActions } from './inline-actions.ts'
 import { kindOfLogic } from './logic-kind.ts'
 import { type MachineScope, snapshotOf } from './macrostep.ts'
 import { logicNamed } from './stand-ins.ts'
-
-/** `meta.ask` of a state: a question that is open while the machine is in it. */
-export interface MachineAsk {
-  question: string | ((given: { context: any }) => string)
-  /** A zod schema or a JSON Schema of the answer. Default: any. */
-  schema?: AnswerSchema
-  /** The answer comes as this event, with the answer as `answer`. */
-  event: string
-  /** Who may answer. Default: a person. */
-  for?: 'person' | 'anyone'
-}
 
 type Action = (given: object, params: unknown) => unknown
 
@@ -92,21 +83,36 @@ export class Definition {
     const accepts = [...new Set(nodes.flatMap(({ ownEvents }) => ownEvents))].filter(
       (event) => event !== '' && !event.startsWith('xstate.'),
     )
-    const metas = snapshot.getMeta() as Record<string, { ask?: MachineAsk } | undefined>
+    const metas = snapshot.getMeta() as Record<string, { ask?: AskMeta } | undefined>
     if (state.ask !== undefined && metas[state.ask.state]?.ask !== undefined) {
       return { accepts, isAsked: true, question: null }
     }
     const [asking] = Object.entries(metas).filter(([, meta]) => meta?.ask !== undefined)
     if (asking === undefined) return { accepts, isAsked: false, question: null }
     const [stateId, meta] = asking
-    const { question, schema, event, for: audience = 'person' } = (meta as { ask: MachineAsk }).ask
-    const text = typeof question === 'function' ? question({ context: snapshot.context }) : question
+    const { question, schema, event, for: audience } = askOf(meta, stateId)
+    const text = typeof question === 'function' ? question({ context: snapshot.context as never }) : question
     return {
       accepts,
       isAsked: false,
-      question: { state: stateId, event, question: text, schema: schema ?? null, for: audience },
+      question: {
+        state: stateId,
+        event,
+        question: text,
+        schema: (schema ?? null) as AnswerSchema | null,
+        for: audience,
+      },
     }
   }
+}
+
+function askOf(meta: { ask?: unknown } | undefined, stateId: string): AskMeta {
+  const parsed = safeParse(askMetaSchema, meta?.ask)
+  if (parsed.success) return parsed.data
+  throw new Failure(`\`meta.ask\` of the state "${stateId}" is not valid: ${issueText(issuesIn(parsed.error))}.`, {
+    code: 'INVALID_RESULT',
+    retry: false,
+  })
 }
 
 function missing(what: string): Failure {

@@ -131,9 +131,9 @@ export class LiveActors {
   /** An actor that was stopped, or was started again, says nothing more. */
   #ended(message: ActorMessage): void {
     const { id, gen, ends } = message
-    if (!this.has(id, gen)) return this.#deliver({ ...message, gen: -1 })
-    if (ends) this.#running.delete(id)
-    this.#deliver(message)
+    const isKnown = this.has(id, gen)
+    if (isKnown && ends) this.#running.delete(id)
+    this.#deliver(isKnown ? message : { ...message, gen: -1 })
   }
 }
 

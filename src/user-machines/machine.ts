@@ -13,8 +13,10 @@ import type { OnInterrupt, RetryOptions } from '../entities/task-fields.ts'
 import { machineRunOf } from '../operations/machine-run.ts'
 import { fittingState, type MigrateMachine } from './changed-definition.ts'
 import { Definition } from './definition.ts'
+import { findingsOf } from './inspect-definition.ts'
+import { isMachine } from './logic-kind.ts'
+import { machineMark } from './machine-of.ts'
 import { MachineTask } from './machine-task.ts'
-import { isMachineLogic } from './macrostep.ts'
 
 export interface MachineOptions {
   /** Names this state of the code; stored with each situation. Default: the `version` of the definition. */
@@ -59,9 +61,6 @@ const optionsSchema = once(() =>
     }),
 )
 
-/** The property under which an executor of a machine holds its definition. */
-export const machineMarker = Symbol.for('errand.machine')
-
 /**
  * An executor whose tasks are actors of this machine: they survive restarts in any state, with their delays, promises and children. A final
  * state completes the task with the machine's output; an error that the machine does not handle fails it.
@@ -70,18 +69,26 @@ export const machineMarker = Symbol.for('errand.machine')
  * const engine = await createEngine({ ledger: 'orders.db', executors: { order: machine(orderMachine) } })
  * const task = await engine.create({ executor: 'order', input: { total: 80 } })
  * await engine.sendEvent(task, { type: 'PAY', card: 'tok_1' })
- * @throws ErrandError INVALID_INPUT for what is not an XState 5 machine, UNKNOWN_OPTION
+ * @throws ErrandError INVALID_INPUT for what is not an XState 5 machine, and for one that could not run, such as one that names an action that it
+ *   does not have (`errand machine FILE` lists all findings); UNKNOWN_OPTION
  */
 export function machine<M extends AnyStateMachine>(
   definition: M,
   options: MachineOptions = {},
 ): Executor<InputFrom<M>, OutputFrom<M>> {
-  if (!isMachineLogic(definition)) {
+  if (!isMachine(definition)) {
     throw new ErrandError(
       'INVALID_INPUT',
       'machine() takes an XState 5 machine: setup({ … }).createMachine({ … }).',
       {},
     )
+  }
+  const faults = findingsOf(definition).filter(({ severity }) => severity === 'error')
+  if (faults.length > 0) {
+    const listed = faults.map(({ place, problem, remedy }) => `${place}: ${problem} ${remedy}`).join('\n')
+    throw new ErrandError('INVALID_INPUT', `The machine "${definition.id}" cannot run as a task:\n${listed}`, {
+      findings: faults,
+    })
   }
   const { version, calls = {}, migrate, ...traits } = parse(optionsSchema, options, 'machine')
   const root = new Definition(definition, version ?? definition.version ?? null, calls as Record<string, CallOptions>)
@@ -90,7 +97,7 @@ export function machine<M extends AnyStateMachine>(
     ...(traits as Partial<Executor>),
     run: (task: { input: unknown }, run: Run) => runMachine(root, migrate, task.input ?? undefined, run),
   } as Executor<InputFrom<M>, OutputFrom<M>>
-  Object.defineProperty(executor, machineMarker, { value: definition })
+  Object.defineProperty(executor, machineMark, { value: definition })
   return makeExecutor(executor)
 }
 

@@ -10,6 +10,7 @@ import type {
   MachineTimer,
   QueuedMachineEvent,
 } from '../entities/machine.ts'
+import { isMachine } from './logic-kind.ts'
 import { errorImage, imageOf, revived } from './machine-json.ts'
 import { isStandIn, logicNamed, type StandIn, standIn, systemOf } from './stand-ins.ts'
 import { isTaskRef } from './task-ref.ts'
@@ -35,11 +36,28 @@ export interface Macrostep {
   logged: string[]
 }
 
+/** An action as XState gives it to a scope. The params are those of its own builtins, or of the user's action. */
 interface Action {
   type: string
-  params: any
+  params: unknown
   info: { context: unknown; event: MachineEvent }
   exec: ((...given: unknown[]) => unknown) | undefined
+}
+
+/** An actor that XState has made in this macrostep, and not started. */
+interface MadeActor {
+  id: string
+  src: unknown
+  systemId: string | undefined
+  options: { input?: unknown }
+  _syncSnapshot?: boolean
+}
+
+interface SendParams {
+  id?: string
+  event: unknown
+  delay?: number
+  to?: { id: string }
 }
 
 /** The first macrostep. @throws what the definition throws, and Failure for what JSON cannot carry */
@@ -161,22 +179,22 @@ class Play {
     for (const { type, params, info, exec } of this.#actions) {
       switch (type) {
         case 'xstate.raise':
-          if (typeof params.delay === 'number') timers.push(this.#timer(params, now))
+          if (isDelayed(params)) timers.push(this.#timer(params, now))
           break
         case 'xstate.cancel': {
-          const index = timers.findLastIndex(({ id }) => id === params.sendId)
+          const index = timers.findLastIndex(({ id }) => id === (params as { sendId: string }).sendId)
           if (index >= 0) timers.splice(index, 1)
           break
         }
         case 'xstate.sendTo':
-          if (typeof params.delay === 'number') timers.push(this.#timer(params, now))
-          else this.#send(params, { queue, effects, actors, out })
+          if (isDelayed(params)) timers.push(this.#timer(params, now))
+          else this.#send(params as SendParams, { queue, effects, actors, out })
           break
         case 'xstate.emit':
-          out.emitted.push(imageOf(params.event, 'an emitted event', 'event') as MachineEvent)
+          out.emitted.push(imageOf((params as SendParams).event, 'an emitted event', 'event') as MachineEvent)
           break
         case 'xstate.log':
-          out.logged.push(logText(params))
+          out.logged.push(logText(params as { label?: string; value: unknown }))
           break
         case 'xstate.spawnChild':
         case 'xstate.stopChild':
@@ -211,16 +229,15 @@ class Play {
   /** Those that go on, and those that begin. A reference that is not a stand-in is one that XState has made in this macrostep. */
   #actorsOf(next: AnyMachineSnapshot): Record<string, MachineActor> {
     const actors: Record<string, MachineActor> = {}
-    for (const actor of Object.values(next.children as Record<string, any>)) {
+    for (const actor of Object.values(next.children as Record<string, MadeActor | StandIn | undefined>)) {
       if (actor === undefined) continue
       const known = isStandIn(actor) ? this.#before.actors[actor.id] : undefined
-      actors[actor.id] = known ?? this.#started(actor)
+      actors[actor.id] = known ?? this.#started(actor as MadeActor)
     }
     return actors
   }
 
-  #started(actor: any): MachineActor {
-    const { src, options, id, systemId, _syncSnapshot } = actor
+  #started({ src, options, id, systemId, _syncSnapshot }: MadeActor): MachineActor {
     if (typeof src !== 'string') {
       throw new Failure(
         `The machine "${this.#given.machine.id}" has spawned the actor "${id}" from logic that has no name, so it could not be found again after a restart. Name the logic in setup({ actors }), and spawn it by that name.`,
@@ -237,8 +254,8 @@ class Play {
     }
   }
 
-  #timer({ id, event, delay, to }: any, now: number): MachineTimer {
-    const target = to === undefined || to === this.self ? undefined : targetOf(to)
+  #timer({ id, event, delay, to }: SendParams & { delay: number }, now: number): MachineTimer {
+    const target = to === undefined || (to as unknown) === this.self ? undefined : targetOf(to)
     return {
       id: id ?? `x:${this.#counter++}`,
       event: imageOf(event, 'a delayed event', 'event') as MachineEvent,
@@ -248,18 +265,17 @@ class Play {
   }
 
   #send(
-    { to, event: given }: any,
+    { to, event: given }: SendParams,
     { queue, effects, actors, out }: Pick<MachineState, 'queue' | 'effects' | 'actors'> & { out: Macrostep },
   ): void {
     const event = imageOf(given, 'an event', 'event') as MachineEvent
-    if (to === this.self || to === undefined) queue.push({ event })
+    if ((to as unknown) === this.self || to === undefined) queue.push({ event })
     else if (isTaskRef(to)) out.sends.push({ to: to.id, event, isTask: true })
     else if (to.id === '#parent') out.sends.push({ to: '#parent', event, isTask: false })
     else {
       const actor = actors[to.id]
       if (actor === undefined) return
-      if (isMachineLogic(logicNamed(this.#given.machine, actor.src)))
-        out.sends.push({ to: to.id, event, isTask: false })
+      if (isMachine(logicNamed(this.#given.machine, actor.src))) out.sends.push({ to: to.id, event, isTask: false })
       else effects.push({ to: to.id, event })
     }
   }
@@ -299,9 +315,8 @@ export function taskOfTarget(to: string): string | undefined {
   return to.startsWith('task:') ? to.slice('task:'.length) : undefined
 }
 
-/** True for a machine of any copy of XState. */
-export function isMachineLogic(logic: unknown): logic is AnyStateMachine {
-  return typeof logic === 'object' && logic !== null && 'implementations' in logic && 'getStateNodeById' in logic
+function isDelayed(params: unknown): params is SendParams & { delay: number } {
+  return typeof (params as SendParams).delay === 'number'
 }
 
 function logText({ label, value }: { label?: string; value: unknown }): string {

@@ -44,6 +44,8 @@ export class Turn {
     const { taskId } = item
     switch (item.type) {
       case 'start':
+      case 'machine':
+      case 'emitted':
         return
       case 'state':
         this.#status = item.status

@@ -2,6 +2,7 @@
 
 import type { BoardTask } from '../../entities/board.ts'
 import type { TaskEvent } from '../../entities/event.ts'
+import { stateText } from '../../entities/machine.ts'
 import { answeredText, failureText, reasonText, textOf } from './event-fields.ts'
 import { cleanLine } from './terminal-text.ts'
 
@@ -61,6 +62,8 @@ function textFor(event: TaskEvent, task: BoardTask | undefined): string | undefi
       return answeredText(event)
     case 'signal.received':
       return `got the signal ${textOf(event, 'signal')}`
+    case 'machine.moved':
+      return `${textOf(event, 'event')}: ${stateText(event.data['value'])}`
     case 'agent.joined':
       return `joined by ${textOf(event, 'agentId')}`
     case 'agent.completed':
@@ -87,6 +90,7 @@ function textFor(event: TaskEvent, task: BoardTask | undefined): string | undefi
     case 'output.written':
     case 'progress.reported':
     case 'team.closed':
+    case 'machine.emitted':
       return undefined
   }
 }
