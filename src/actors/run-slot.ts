@@ -326,7 +326,7 @@ function ignored({ taskId, run }: RunRef, outcome: ExecutorOutcome): string {
   return `run ${run} of ${taskId} is suspended; its function ${what} afterwards, which is ignored`
 }
 
-/** The step itself was refused, whoever tries it again: an event for a task that does not exist, a tree that is too deep. */
+/** The step itself was refused: trying again does not help. An event for a task that does not exist, a tree that is too deep. */
 function isRefusal(error: unknown): boolean {
   return ErrandError.isInstance(error) && !error.code.startsWith('LEDGER_')
 }

@@ -102,10 +102,9 @@ export class RunWaits implements WaitsOfRun, CallingRun {
 
   /** Resolves when the run holds a slot: a request of a parked run waits for one. */
   async slot(): Promise<void> {
-    const { host, ref } = this.#core
     const parked = this.#parked
     if (parked === undefined) return
-    await this.#core.step(requestSlot(ref, host.stepContext()))
+    await this.#core.step(requestSlot(this.#core.ref, this.#core.host.stepContext()))
     await parked.promise
   }
 

@@ -116,7 +116,8 @@ export class MachineTask {
       if ('to' in effect) this.#live.send(effect.to, effect.event)
       else {
         const key = `action:${state.step}:${index}`
-        queue.push(...(await performAction(this.#definition, this.#run, state, effect, { key, scope: this.#scope() })))
+        const place = { key, scope: this.#scope() }
+        for (const sent of await performAction(this.#definition, this.#run, state, effect, place)) queue.push(sent)
       }
     }
     return { ...state, queue, effects: [] }
