@@ -33,12 +33,14 @@ export class RunMachineState implements MachineRun {
   /** As it is stored; undefined before the first step, and in an attempt that follows a failed one. */
   #entry: NewCall | undefined
   readonly #found: CallRecord | undefined
+  #since: number | undefined
 
   constructor(core: RunCore, waits: RunWaits) {
     this.#core = core
     this.#waits = waits
     this.#found = core.journal.latest('machine')
     if (this.#found?.status === 'pending') this.#entry = this.#found
+    this.#since = (this.#found?.details as MachineDetails | null | undefined)?.since
     // The situation says what the machine still asks for.
     core.journal.takeAll()
   }
@@ -112,6 +114,7 @@ export class RunMachineState implements MachineRun {
       entry,
       isNew: this.#entry === undefined,
       details: { state, accepts: change.accepts, next: nextOf(state) },
+      since: isPromiseLeft(change.before, state) ? this.#since : undefined,
       takes: change.takes,
       moved: change.event === undefined ? undefined : { event: change.event },
       ends,
@@ -216,6 +219,14 @@ function leftBy(before: MachineState | undefined, after: MachineState): { ends: 
   }
   if (before?.ask !== undefined && before.ask.callId !== after.ask?.callId) ends.push(before.ask.callId)
   return { ends, stops }
+}
+
+/** Whether an actor goes on whose call is in the journal. */
+function isPromiseLeft(before: MachineState | undefined, after: MachineState): boolean {
+  return Object.entries(before?.actors ?? {}).some(([id, { gen, taskId }]) => {
+    const now = after.actors[id]
+    return taskId === undefined && now?.gen === gen && !now.ended
+  })
 }
 
 function nextOf({ timers }: MachineState): MachineDetails['next'] {

@@ -284,6 +284,8 @@ export interface Executor<In = any, Out = any> extends TypedExecutor<In, Out> {
   readonly asksPeople: boolean
   /** Undefined for an executor that is not an agent. */
   readonly agent: AgentTraits | undefined
+  /** Its tasks are machines (`errand/machine`), which go on from their situation and not from their whole journal. */
+  readonly machine?: true
   readonly run: (task: ExecutorTask<any>, run: Run) => unknown
 }
 

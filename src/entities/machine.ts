@@ -121,6 +121,8 @@ export const machineStateSchema = once(() =>
 /** The details of the journal entry of a machine. */
 export interface MachineDetails {
   state: MachineState
+  /** Only entries of the journal with this `seq` or a later one may be asked for again, however many there were before. */
+  since: number
   /** Descriptors of the events that the present states handle, without those of XState itself. */
   accepts: string[]
   /** What is sent next by itself. */

@@ -257,6 +257,8 @@ export interface Reads extends MemoryReads {
     liveTask(taskId: string, run: number): Op<LiveTask | undefined>
     /** Entries from a `seq` on, of the given kinds. */
     since(taskId: string, seq: number, kinds: CallKind[]): Op<CallRecord[]>
+    /** The `seq` of its newest entry; 0 without any. */
+    lastSeq(taskId: string): Op<number>
     /** Entries without an outcome. */
     open(taskId: string): Op<CallRecord[]>
     due(now: number, limit: number): Op<CallRecord[]>

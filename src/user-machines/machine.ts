@@ -115,6 +115,7 @@ const noTraits = {
   runsCommands: false,
   asksPeople: false,
   agent: undefined,
+  machine: true,
 }
 
 async function runMachine(

@@ -1,6 +1,6 @@
 // A macrostep of a user's machine: the event that it consumed, its next situation, and what follows at once, in one transaction. The
 // macrostep itself was computed before, from what was read, because guards and `assign` are code of users.
-import type { CallRecord } from '../../entities/call.ts'
+import { type CallRecord, callKinds } from '../../entities/call.ts'
 import type { MachineDetails, MachineEvent } from '../../entities/machine.ts'
 import { isSettled, type Outcome, type TaskRecord } from '../../entities/task.ts'
 import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
@@ -27,7 +27,9 @@ export interface MachineStep {
   /** The entry as it will be: new, or the one that `isNew: false` names. */
   entry: NewCall
   isNew: boolean
-  details: MachineDetails
+  details: Omit<MachineDetails, 'since'>
+  /** The `since` of before, when a promise goes on that began earlier; absent: from here on. */
+  since?: number | undefined
   /** The signal that is consumed. */
   takes?: number | undefined
   /** What happened, for the audit trail; absent: nothing, the situation is only amended. */
@@ -105,7 +107,8 @@ function* stopChildren(tx: Tx, ids: readonly string[], ctx: StepContext): Op<voi
   }
 }
 
-function* save(tx: Tx, { entry, isNew, details }: MachineStep, ctx: StepContext): Op<void> {
+function* save(tx: Tx, { entry, isNew, details: given, since }: MachineStep, ctx: StepContext): Op<void> {
+  const details: MachineDetails = { ...given, since: since ?? (yield* tx.call.lastSeq(entry.taskId)) + 1 }
   const isDone = details.state.status === 'done'
   const saved = {
     ...entry,
@@ -183,7 +186,16 @@ export function snapshotShown({ status, value, context, output }: MachineDetails
   return { status, value, context, ...(output === undefined ? {} : { output }) }
 }
 
+/** What a run of a machine may ask for again. A new attempt reads all, because the attempt before has closed the entry of the machine. */
+export function* entriesOfMachine(tx: Reads, taskId: string): Op<CallRecord[]> {
+  const entry = (yield* tx.call.open(taskId)).find(({ kind }) => kind === 'machine')
+  if (entry === undefined) return yield* tx.call.list(taskId)
+  const { since } = entry.details as MachineDetails
+  return [entry, ...(yield* tx.call.since(taskId, since, [...callKinds]))]
+}
+
 /** The latest entry of the machine of a task; undefined for a task without one. */
 export function* machineEntryOf(tx: Reads, taskId: string): Op<CallRecord | undefined> {
-  return (yield* tx.call.list(taskId, ['machine'])).at(-1)
+  const open = (yield* tx.call.open(taskId)).find(({ kind }) => kind === 'machine')
+  return open ?? (yield* tx.call.list(taskId, ['machine'])).at(-1)
 }
