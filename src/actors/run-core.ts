@@ -87,7 +87,7 @@ export class RunCore {
 
   constructor(task: TaskRecord, executor: AnyExecutor, host: RunHost) {
     const { onInterrupt, divergence, divergenceWaitMs, machine } = isExecutor(executor) ? executor : {}
-    this.#isMachine = machine === true
+    this.#isMachine = machine !== undefined
     this.task = task
     this.ref = { taskId: task.id, run: task.run }
     this.#end = new RunEnd(this.ref)

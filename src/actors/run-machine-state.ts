@@ -6,8 +6,9 @@ import {
   type MachineActor,
   type MachineDetails,
   type MachineState,
-  type MachineTimer,
   machineStateSchema,
+  mapContent,
+  nextTimer,
 } from '../entities/machine.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'
@@ -106,17 +107,19 @@ export class RunMachineState implements MachineRun {
     const ctx = core.host.stepContext()
     const children = change.starts.map((started) => this.#child(started))
     const question = change.question === null ? undefined : this.#question(change.question)
-    const state = withIds(change.state, children, change.question, question)
+    const { redaction } = core.host
+    const made = withIds(change.state, children, change.question, question)
+    const state = redaction.isOn ? mapContent(made, (value, field) => redaction.value(value, 'machine', field)) : made
     const waits = this.#entry === undefined && this.#found !== undefined ? this.#waitAgain(state, change.before) : []
     const entry = this.#entry ?? core.entryOf(core.describe('machine', 'machine', null, 'machine'))
     const { ends, stops } = leftBy(change.before, state)
     return {
       entry,
       isNew: this.#entry === undefined,
-      details: { state, accepts: change.accepts, next: nextOf(state) },
+      details: { state, accepts: change.accepts, next: nextTimer(state) },
       since: isPromiseLeft(change.before, state) ? this.#since : undefined,
       takes: change.takes,
-      moved: change.event === undefined ? undefined : { event: change.event },
+      event: change.event,
       ends,
       stops,
       children: children.map(({ child }) => child),
@@ -227,12 +230,4 @@ function isPromiseLeft(before: MachineState | undefined, after: MachineState): b
     const now = after.actors[id]
     return taskId === undefined && now?.gen === gen && !now.ended
   })
-}
-
-function nextOf({ timers }: MachineState): MachineDetails['next'] {
-  const first = timers.reduce<MachineTimer | undefined>(
-    (earliest, timer) => (earliest === undefined || timer.dueAt < earliest.dueAt ? timer : earliest),
-    undefined,
-  )
-  return first === undefined ? null : { event: first.event.type, dueAt: first.dueAt }
 }

@@ -8,6 +8,7 @@ import { parse, requireJsonInput, requireSync } from '../core/parse.ts'
 import { zodSchema } from '../core/zod-schema.ts'
 import type { CallContext, CallOptions } from './call-options.ts'
 import { type HandlerTemplate, handlerSchema } from './handler.ts'
+import type { MachineTraits } from './machine.ts'
 import type { MessageRole } from './message.ts'
 import type { CreatedTasks, Executors, GivenTasks, TypedExecutor } from './new-task.ts'
 import type { EmitOptions } from './output.ts'
@@ -285,7 +286,7 @@ export interface Executor<In = any, Out = any> extends TypedExecutor<In, Out> {
   /** Undefined for an executor that is not an agent. */
   readonly agent: AgentTraits | undefined
   /** Its tasks are machines (`errand/machine`), which go on from their situation and not from their whole journal. */
-  readonly machine?: true
+  readonly machine?: MachineTraits
   readonly run: (task: ExecutorTask<any>, run: Run) => unknown
 }
 

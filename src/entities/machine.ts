@@ -77,6 +77,52 @@ export interface MachineState {
   output?: unknown
 }
 
+/** A machine that rests, and an event for it. */
+export interface RestingMachine {
+  taskId: string
+  /** Of an actor of another task's machine. */
+  place: (MachinePlace & { parentId: string }) | undefined
+  state: MachineState
+  event: MachineEvent
+  /** Epoch milliseconds. */
+  now: number
+}
+
+/** What an event makes of a resting machine. */
+export interface RestingMove {
+  state: MachineState
+  accepts: string[]
+  sends: ReadonlyArray<{ taskId: string; event: MachineEvent }>
+  emitted: readonly MachineEvent[]
+  logged: readonly string[]
+}
+
+/** What the engine asks of a machine outside of runs. */
+export interface MachineTraits {
+  /** Undefined for an event that needs a run: something is to be done, or the definition does not go on from the stored situation. */
+  moveAtRest(resting: RestingMachine): RestingMove | undefined
+}
+
+/** What a macrostep stores of content: contexts, events, inputs, outputs. */
+export function mapContent(state: MachineState, map: (value: unknown, field: string) => unknown): MachineState {
+  const mapped = <K extends string>(holder: { [key in K]?: unknown }, ...fields: K[]) =>
+    Object.fromEntries(
+      fields.filter((field) => holder[field] !== undefined).map((field) => [field, map(holder[field], field)]),
+    )
+  const actors = Object.entries(state.actors).map(([id, each]) => [id, { ...each, ...mapped(each, 'input', 'last') }])
+  const withEvent = <T extends { event: MachineEvent }>(each: T): T => ({ ...each, event: map(each.event, 'event') })
+  return {
+    ...state,
+    ...mapped(state, 'context', 'output'),
+    actors: Object.fromEntries(actors) as MachineState['actors'],
+    timers: state.timers.map(withEvent),
+    queue: state.queue.map(withEvent),
+    effects: state.effects.map((each) =>
+      'to' in each ? withEvent(each) : { ...withEvent(each), ...mapped(each, 'params', 'context') },
+    ),
+  }
+}
+
 /** An event that is sent to a machine as a signal. */
 export const machineEventSchema = once(() => z.looseObject({ type: signalNameSchema() }))
 
@@ -127,6 +173,22 @@ export interface MachineDetails {
   accepts: string[]
   /** What is sent next by itself. */
   next: { event: string; dueAt: number } | null
+}
+
+/** The event that a signal is for a machine: `engine.signal(task, 'PAY', { amount })` is PAY too, and a payload that is no object is its `payload`. */
+export function eventOfSignal({ name, payload }: { name: string; payload: unknown }): MachineEvent {
+  if (payload === true) return { type: name }
+  if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return { ...payload, type: name }
+  return { type: name, payload }
+}
+
+/** What is sent next by itself; null: nothing. */
+export function nextTimer({ timers }: MachineState): MachineDetails['next'] {
+  const first = timers.reduce<MachineTimer | undefined>(
+    (earliest, timer) => (earliest === undefined || timer.dueAt < earliest.dueAt ? timer : earliest),
+    undefined,
+  )
+  return first === undefined ? null : { event: first.event.type, dueAt: first.dueAt }
 }
 
 /** A state value of XState in a line: `reserved`, `on.idle`, or `audio.on, video.off`. */

@@ -8,6 +8,7 @@ import { parse } from '../core/parse.ts'
 import type { CallOptions } from '../entities/call-options.ts'
 import { type Executor, executorOptionsSchema, makeExecutor, type Run } from '../entities/executor.ts'
 import type { HandlerTemplate } from '../entities/handler.ts'
+import type { MachineTraits } from '../entities/machine.ts'
 import { callOptionsSchema } from '../entities/options.ts'
 import type { OnInterrupt, RetryOptions } from '../entities/task-fields.ts'
 import { machineRunOf } from '../operations/machine-run.ts'
@@ -17,6 +18,7 @@ import { findingsOf } from './inspect-definition.ts'
 import { isMachine } from './logic-kind.ts'
 import { machineMark } from './machine-of.ts'
 import { MachineTask } from './machine-task.ts'
+import { moveAtRest } from './move-at-rest.ts'
 
 export interface MachineOptions {
   /** Names this state of the code; stored with each situation. Default: the `version` of the definition. */
@@ -95,6 +97,7 @@ export function machine<M extends AnyStateMachine>(
   const executor = {
     ...noTraits,
     ...(traits as Partial<Executor>),
+    machine: { moveAtRest: (resting) => moveAtRest(root, resting) } satisfies MachineTraits,
     run: (task: { input: unknown }, run: Run) => runMachine(root, migrate, task.input ?? undefined, run),
   } as Executor<InputFrom<M>, OutputFrom<M>>
   Object.defineProperty(executor, machineMark, { value: definition })
@@ -115,7 +118,6 @@ const noTraits = {
   runsCommands: false,
   asksPeople: false,
   agent: undefined,
-  machine: true,
 }
 
 async function runMachine(

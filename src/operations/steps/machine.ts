@@ -1,7 +1,7 @@
 // A macrostep of a user's machine: the event that it consumed, its next situation, and what follows at once, in one transaction. The
 // macrostep itself was computed before, from what was read, because guards and `assign` are code of users.
 import { type CallRecord, callKinds } from '../../entities/call.ts'
-import type { MachineDetails, MachineEvent } from '../../entities/machine.ts'
+import type { MachineDetails, MachineEvent, MachineState } from '../../entities/machine.ts'
 import { isSettled, type Outcome, type TaskRecord } from '../../entities/task.ts'
 import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import type { WaitParams } from '../../machines/family.ts'
@@ -32,8 +32,8 @@ export interface MachineStep {
   since?: number | undefined
   /** The signal that is consumed. */
   takes?: number | undefined
-  /** What happened, for the audit trail; absent: nothing, the situation is only amended. */
-  moved?: { event: string } | undefined
+  /** What the machine has consumed, for the audit trail; absent: it has not moved. */
+  event?: string | undefined
   /** The waits whose ends are consumed, and those that are not needed any more, with open questions. */
   ends: readonly string[]
   children: readonly ChildMachine[]
@@ -87,8 +87,10 @@ function* write(tx: Tx, ref: RunRef, given: MachineStep, request: StepContext): 
   }
   for (const wait of given.waits) yield* beginWait(wait, request).decide(tx)
   for (const send of given.sends) yield* send.decide(tx)
-  yield* save(tx, given, request)
-  yield* publish(tx, task, given, request)
+  const { entry, isNew, details, emitted, logged, event } = given
+  const since = given.since ?? (yield* tx.call.lastSeq(entry.taskId)) + 1
+  yield* saveMachine(tx, entry, isNew, { ...details, since }, request)
+  yield* publishMove(tx, task, details.state, { event, emitted, logged }, request)
   if (given.question !== undefined) yield* tx.call.insert(given.question)
 }
 
@@ -107,8 +109,14 @@ function* stopChildren(tx: Tx, ids: readonly string[], ctx: StepContext): Op<voi
   }
 }
 
-function* save(tx: Tx, { entry, isNew, details: given, since }: MachineStep, ctx: StepContext): Op<void> {
-  const details: MachineDetails = { ...given, since: since ?? (yield* tx.call.lastSeq(entry.taskId)) + 1 }
+/** Writes the situation of a machine into its entry. */
+export function* saveMachine(
+  tx: Tx,
+  entry: NewCall,
+  isNew: boolean,
+  details: MachineDetails,
+  ctx: StepContext,
+): Op<void> {
   const isDone = details.state.status === 'done'
   const saved = {
     ...entry,
@@ -121,18 +129,23 @@ function* save(tx: Tx, { entry, isNew, details: given, since }: MachineStep, ctx
   else yield* tx.call.save(saved)
 }
 
-function* publish(
+/** Appends what readers see of a macrostep. `event`: what the machine has consumed; absent: it has not moved. */
+export function* publishMove(
   tx: Tx,
   task: TaskRecord,
-  { details, moved, emitted, logged }: MachineStep,
+  { value, step: number }: MachineState,
+  {
+    event,
+    emitted,
+    logged,
+  }: { event: string | undefined; emitted: readonly MachineEvent[]; logged: readonly string[] },
   ctx: StepContext,
 ): Op<void> {
   const { run } = task
-  const { value, step: number } = details.state
-  if (moved !== undefined) {
-    yield* tx.event.append(eventOf(ctx, 'machine.moved', task, { event: moved.event, value, step: number, run }))
+  if (event !== undefined) {
+    yield* tx.event.append(eventOf(ctx, 'machine.moved', task, { event, value, step: number, run }))
   }
-  for (const event of emitted) yield* tx.event.append(eventOf(ctx, 'machine.emitted', task, { event, run }))
+  for (const each of emitted) yield* tx.event.append(eventOf(ctx, 'machine.emitted', task, { event: each, run }))
   for (const text of logged) yield* tx.event.append(eventOf(ctx, 'output.written', task, { text, run }))
 }
 

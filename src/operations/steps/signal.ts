@@ -8,6 +8,7 @@ import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../
 import { acceptedEvents } from '../../machines/task-edges.ts'
 import { GivenAnswer } from './answer-schema.ts'
 import { loadLive } from './journal.ts'
+import { type MachinesHere, SignalAtRest, storeMove } from './machine-at-rest.ts'
 import { endRace, type WaitBegun } from './race.ts'
 import { eventOf, loadToChange, type StepContext } from './step-context.ts'
 import { wake } from './wait.ts'
@@ -18,11 +19,14 @@ export interface SignalRequest extends StepContext {
   payload: unknown
   /** A signal of this name that was sent with this id is not sent again; null: each is another one. */
   sentId: string | null
+  /** The machines of this engine; absent: it moves none without a run. */
+  machines?: MachinesHere | undefined
 }
 
 /** Returns false for a repetition. Run it with `matchingOutside`. */
 export function signal(request: SignalRequest): Step<boolean> {
   const given = new GivenAnswer(request.payload)
+  const atRest = request.machines && new SignalAtRest(request.machines, request)
   return step('signal', function* (tx) {
     const { taskId, name, payload, sentId, at } = request
     const task = yield* loadToChange(tx, taskId)
@@ -33,6 +37,17 @@ export function signal(request: SignalRequest): Step<boolean> {
     if (problem !== undefined) throw problem
     const machine =
       wait === undefined ? (yield* tx.call.open(taskId)).find(({ kind }) => kind === 'machine') : undefined
+    if (machine !== undefined && (yield* tx.signal.oldestKept(taskId)) === undefined) {
+      const move = atRest?.moveOf(task, machine, request)
+      if (move !== undefined) {
+        const takenBy = `${machine.id}/${move.move.state.step}`
+        yield* tx.signal.insert({ taskId, name, sentId, createdAt: at, payload: null, takenBy })
+        const ids = { ...(sentId === null ? {} : { signalId: sentId }), callId: machine.id }
+        yield* tx.event.append(eventOf(request, 'signal.received', task, { signal: name, ...ids }))
+        yield* storeMove(tx, task, machine, move, name, request)
+        return true
+      }
+    }
     if (wait === undefined) yield* requireRoom(tx, task)
     const taken = wait === undefined ? { payload, takenBy: null } : { payload: null, takenBy: wait.id }
     yield* tx.signal.insert({ taskId, name, sentId, createdAt: at, ...taken })
