@@ -21,16 +21,16 @@ interface Given extends Size {
   together: boolean
 }
 
-const door = setup({
-  types: { context: {} as { opened: number }, events: {} as { type: 'TURN' } },
+const lamp = setup({
+  types: { context: {} as { lit: number }, events: {} as { type: 'TURN' } },
   delays: { aDay: 86_400_000 },
 }).createMachine({
-  id: 'door',
-  context: { opened: 0 },
-  initial: 'closed',
+  id: 'lamp',
+  context: { lit: 0 },
+  initial: 'off',
   states: {
-    closed: { on: { TURN: { target: 'open', actions: assign({ opened: ({ context }) => context.opened + 1 }) } } },
-    open: { on: { TURN: 'closed' }, after: { aDay: 'closed' } },
+    off: { on: { TURN: { target: 'on', actions: assign({ lit: ({ context }) => context.lit + 1 }) } } },
+    on: { on: { TURN: 'off' }, after: { aDay: 'off' } },
   },
 })
 
@@ -40,7 +40,7 @@ async function measureErrand({ machines, events, together }: Given, world: World
   const engine = await createEngine({
     ledger: join(world.folder, 'ledger.db'),
     maxConcurrent: 100,
-    executors: { door: machine(door) },
+    executors: { lamp: machine(lamp) },
   })
   let resting = 0
   let moves = 0
@@ -61,7 +61,7 @@ async function measureErrand({ machines, events, together }: Given, world: World
     const wanted = resting + count
     for (let n = 0; n < count; n += 500) {
       const size = Math.min(500, count - n)
-      await engine.create(Array.from({ length: size }, () => ({ executor: 'door' as const })))
+      await engine.create(Array.from({ length: size }, () => ({ executor: 'lamp' as const })))
       await until(() => resting >= wanted - count + n + size)
     }
     await delay(restMs)
@@ -98,7 +98,7 @@ async function measureActors({ machines, events, together }: Given, { folder }: 
   const save = bare.database.prepare('insert or replace into machine values (?, ?)')
   const before = settledHeap()
   const actors = Array.from({ length: machines }, (_each, id) => {
-    const actor: AnyActor = createActor(door)
+    const actor: AnyActor = createActor(lamp)
     actor.start()
     bare.writeNow(() => void save.run(id, JSON.stringify(actor.getPersistedSnapshot())))
     return actor

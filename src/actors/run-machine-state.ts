@@ -21,9 +21,9 @@ import {
   arrivalsOf,
   type ChildMachine,
   type MachineStep,
-  sendToTask,
   writeMachine,
 } from '../operations/steps/machine.ts'
+import { sendToTask } from '../operations/steps/signal.ts'
 import type { StepContext } from '../operations/steps/step-context.ts'
 import type { RunCore } from './run-core.ts'
 import type { RunWaits } from './run-waits.ts'

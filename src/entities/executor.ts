@@ -13,8 +13,7 @@ import type { MessageRole } from './message.ts'
 import type { CreatedTasks, Executors, GivenTasks, TypedExecutor } from './new-task.ts'
 import type { EmitOptions } from './output.ts'
 import type { Task } from './task.ts'
-import type { OnInterrupt, RetryOptions, RetryPolicy } from './task-fields.ts'
-import { retryPolicySchema, taskFields } from './task-fields.ts'
+import { type OnInterrupt, type RetryOptions, type RetryPolicy, retryPolicySchema, taskFields } from './task-fields.ts'
 import type {
   AnswerSchema,
   AnswerTo,
@@ -285,7 +284,7 @@ export interface Executor<In = any, Out = any> extends TypedExecutor<In, Out> {
   readonly asksPeople: boolean
   /** Undefined for an executor that is not an agent. */
   readonly agent: AgentTraits | undefined
-  /** Its tasks are machines (`errand/machine`), which go on from their situation and not from their whole journal. */
+  /** Its tasks are machines (`errand/machine`). */
   readonly machine?: MachineTraits
   readonly run: (task: ExecutorTask<any>, run: Run) => unknown
 }

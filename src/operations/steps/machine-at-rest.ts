@@ -6,6 +6,7 @@ import type { CallRecord } from '../../entities/call.ts'
 import {
   eventOfSignal,
   type MachineDetails,
+  type MachineEvent,
   type MachineTraits,
   mapContent,
   nextTimer,
@@ -15,7 +16,7 @@ import type { TaskRecord } from '../../entities/task.ts'
 import type { Op, Step, Tx } from '../../ledger/ledger.ts'
 import { obstacleOf } from '../../machines/readiness.ts'
 import { WorkNeeded } from './answer-schema.ts'
-import { publishMove, saveMachine, sendToTask } from './machine.ts'
+import { publishMove, saveMachine } from './save-machine.ts'
 import type { StepContext } from './step-context.ts'
 
 /** What this engine knows of machines. */
@@ -24,15 +25,20 @@ export interface MachinesHere {
   redaction: Redaction
 }
 
+type SendTo = (taskId: string, event: MachineEvent, ctx: StepContext) => Step<unknown>
+
 /** A signal, with what it makes of the machine that it was computed for, outside of the step. */
 export class SignalAtRest {
   readonly #machines: MachinesHere
   readonly #signal: { name: string; payload: unknown }
+  readonly #sendTo: SendTo
   #made: { entryId: string; from: number; move: RestingMove | undefined; sends: Array<Step<unknown>> } | undefined
 
-  constructor(machines: MachinesHere, signal: { name: string; payload: unknown }) {
+  /** `sendTo` makes the step of a send. */
+  constructor(machines: MachinesHere, signal: { name: string; payload: unknown }, sendTo: SendTo) {
     this.#machines = machines
     this.#signal = signal
+    this.#sendTo = sendTo
   }
 
   /** Returns what is to be stored; undefined for a machine that needs a run. Called in a step, before it has written. @throws WorkNeeded */
@@ -68,7 +74,7 @@ export class SignalAtRest {
       move !== undefined && redaction.isOn
         ? { ...move, state: mapContent(move.state, (value, field) => redaction.value(value, 'machine', field)) }
         : move
-    const sends = (redacted?.sends ?? []).map((send) => sendToTask(send.taskId, send.event, ctx))
+    const sends = (redacted?.sends ?? []).map((send) => this.#sendTo(send.taskId, send.event, ctx))
     this.#made = { entryId: entry.id, from: state.step, move: redacted, sends }
     return move === undefined
   }

@@ -1,7 +1,7 @@
 // A macrostep of a user's machine: the event that it consumed, its next situation, and what follows at once, in one transaction. The
 // macrostep itself was computed before, from what was read, because guards and `assign` are code of users.
 import { type CallRecord, callKinds } from '../../entities/call.ts'
-import type { MachineDetails, MachineEvent, MachineState } from '../../entities/machine.ts'
+import type { MachineDetails, MachineEvent } from '../../entities/machine.ts'
 import { isSettled, type Outcome, type TaskRecord } from '../../entities/task.ts'
 import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import type { WaitParams } from '../../machines/family.ts'
@@ -10,8 +10,8 @@ import { type CreateRequest, create } from './create.ts'
 import { loadLive, type RunRef } from './journal.ts'
 import { failEntry, isOver } from './journal-closing.ts'
 import { withdrawn } from './race.ts'
-import { signal } from './signal.ts'
-import { eventOf, type StepContext } from './step-context.ts'
+import { publishMove, saveMachine } from './save-machine.ts'
+import type { StepContext } from './step-context.ts'
 import { suspendRun } from './suspend.ts'
 import { transition } from './transition.ts'
 import { beginWait } from './wait.ts'
@@ -107,56 +107,6 @@ function* stopChildren(tx: Tx, ids: readonly string[], ctx: StepContext): Op<voi
     if (child === undefined || isSettled(child.status)) continue
     yield* transition(tx, child, 'cancel', ctx, { set: { statusReason: 'its state was left' } })
   }
-}
-
-/** Writes the situation of a machine into its entry. */
-export function* saveMachine(
-  tx: Tx,
-  entry: NewCall,
-  isNew: boolean,
-  details: MachineDetails,
-  ctx: StepContext,
-): Op<void> {
-  const isDone = details.state.status === 'done'
-  const saved = {
-    ...entry,
-    status: isDone ? ('completed' as const) : ('pending' as const),
-    details,
-    dueAt: isDone ? null : (details.next?.dueAt ?? null),
-    updatedAt: ctx.at,
-  }
-  if (isNew) yield* tx.call.insert(saved)
-  else yield* tx.call.save(saved)
-}
-
-/** Appends what readers see of a macrostep. `event`: what the machine has consumed; absent: it has not moved. */
-export function* publishMove(
-  tx: Tx,
-  task: TaskRecord,
-  { value, step: number }: MachineState,
-  {
-    event,
-    emitted,
-    logged,
-  }: { event: string | undefined; emitted: readonly MachineEvent[]; logged: readonly string[] },
-  ctx: StepContext,
-): Op<void> {
-  const { run } = task
-  if (event !== undefined) {
-    yield* tx.event.append(eventOf(ctx, 'machine.moved', task, { event, value, step: number, run }))
-  }
-  for (const each of emitted) yield* tx.event.append(eventOf(ctx, 'machine.emitted', task, { event: each, run }))
-  for (const text of logged) yield* tx.event.append(eventOf(ctx, 'output.written', task, { text, run }))
-}
-
-/** A send of a machine, or of one of its actions. A task that has settled gets nothing, as an actor that was stopped. */
-export function sendToTask(to: string, event: MachineEvent, ctx: StepContext): Step<unknown> {
-  const sending = signal({ ...ctx, taskId: to, name: event.type, payload: event, sentId: null })
-  return step('send to task', function* (tx) {
-    const task = yield* tx.task.get(to)
-    if (task !== undefined && isSettled(task.status)) return
-    yield* sending.decide(tx)
-  })
 }
 
 /** What has arrived for a machine since. */

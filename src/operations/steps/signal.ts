@@ -2,6 +2,7 @@
 // transaction that records both.
 import { ErrandError, type StoredError } from '../../core/errors.ts'
 import type { CallRecord } from '../../entities/call.ts'
+import type { MachineEvent } from '../../entities/machine.ts'
 import { maxKeptSignals } from '../../entities/signal.ts'
 import { isSettled, type TaskRecord } from '../../entities/task.ts'
 import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
@@ -26,7 +27,7 @@ export interface SignalRequest extends StepContext {
 /** Returns false for a repetition. Run it with `matchingOutside`. */
 export function signal(request: SignalRequest): Step<boolean> {
   const given = new GivenAnswer(request.payload)
-  const atRest = request.machines && new SignalAtRest(request.machines, request)
+  const atRest = request.machines && new SignalAtRest(request.machines, request, sendToTask)
   return step('signal', function* (tx) {
     const { taskId, name, payload, sentId, at } = request
     const task = yield* loadToChange(tx, taskId)
@@ -57,6 +58,16 @@ export function signal(request: SignalRequest): Step<boolean> {
     // It takes them in a macrostep, in the order of arrival.
     else if (machine !== undefined) yield* wake(tx, task, machine.id, request)
     return true
+  })
+}
+
+/** A send of a machine, or of one of its actions. A task that has settled gets nothing, as an actor that was stopped. */
+export function sendToTask(to: string, event: MachineEvent, ctx: StepContext): Step<unknown> {
+  const sending = signal({ ...ctx, taskId: to, name: event.type, payload: event, sentId: null })
+  return step('send to task', function* (tx) {
+    const task = yield* tx.task.get(to)
+    if (task !== undefined && isSettled(task.status)) return
+    yield* sending.decide(tx)
   })
 }
 
