@@ -1,5 +1,4 @@
-// Executors: their definition, the `Run` that they receive, and the options of its methods. `new-task.ts` derives the types of `create` and
-// `spawn` from them.
+// Executors: their definition, the `Run` that they receive, and the options of its methods. Types of `create` and `spawn`: `new-task.ts`.
 import { z } from 'zod'
 import type { Duration } from '../core/duration.ts'
 import { durationSchema } from '../core/duration-schema.ts'
