@@ -105,7 +105,7 @@ export class RunMachineState implements MachineRun {
     const children = change.starts.map((started) => this.#child(started))
     const question = change.question === null ? undefined : this.#question(change.question)
     const state = withIds(change.state, children, change.question, question)
-    const waits = this.#entry === undefined ? this.#waitAgain(state) : []
+    const waits = this.#entry === undefined ? this.#waitAgain(state, children) : []
     const entry = this.#entry ?? core.entryOf(core.describe('machine', 'machine', null, 'machine'))
     const { ends, stops } = leftBy(change.before, state)
     return {
@@ -155,11 +155,11 @@ export class RunMachineState implements MachineRun {
   }
 
   /** A new attempt waits again for the machines that have not ended: its waits ended with the attempt before. */
-  #waitAgain(state: MachineState): NewCall[] {
+  #waitAgain(state: MachineState, begun: ReadonlyArray<{ taskId: string }>): NewCall[] {
     const waits: NewCall[] = []
     for (const [id, actor] of Object.entries(state.actors)) {
       if (actor.taskId === undefined || actor.ended || actor.waitId === undefined) continue
-      if (this.#found?.attempt === this.#core.attempt) continue
+      if (this.#found?.attempt === this.#core.attempt || begun.some(({ taskId }) => taskId === actor.taskId)) continue
       const wait = this.#waitFor(actor.taskId)
       state.actors[id] = { ...actor, waitId: wait.id }
       waits.push(wait)
