@@ -13,6 +13,7 @@ import type { OnInterrupt, RetryOptions } from '../entities/task-fields.ts'
 import { machineRunOf } from '../operations/machine-run.ts'
 import { fittingState, type MigrateMachine } from './changed-definition.ts'
 import { Definition } from './definition.ts'
+import { machineMark } from './machine-of.ts'
 import { MachineTask } from './machine-task.ts'
 import { isMachineLogic } from './macrostep.ts'
 
@@ -59,9 +60,6 @@ const optionsSchema = once(() =>
     }),
 )
 
-/** The property under which an executor of a machine holds its definition. */
-export const machineMarker = Symbol.for('errand.machine')
-
 /**
  * An executor whose tasks are actors of this machine: they survive restarts in any state, with their delays, promises and children. A final
  * state completes the task with the machine's output; an error that the machine does not handle fails it.
@@ -90,7 +88,7 @@ export function machine<M extends AnyStateMachine>(
     ...(traits as Partial<Executor>),
     run: (task: { input: unknown }, run: Run) => runMachine(root, migrate, task.input ?? undefined, run),
   } as Executor<InputFrom<M>, OutputFrom<M>>
-  Object.defineProperty(executor, machineMarker, { value: definition })
+  Object.defineProperty(executor, machineMark, { value: definition })
   return makeExecutor(executor)
 }
 

@@ -6,6 +6,7 @@ import { sentenceOf } from '../../core/parse.ts'
 import { startOf } from '../../core/storable-text.ts'
 import type { CallRecord } from '../../entities/call.ts'
 import type { RunnableTasks } from '../../entities/executor.ts'
+import type { MachineDetails } from '../../entities/machine.ts'
 import { type Question, toQuestion } from '../../entities/question.ts'
 import { webhookName, webhookOfSignal } from '../../entities/signal.ts'
 import { isSettled, noReason, type TaskRecord } from '../../entities/task.ts'
@@ -15,6 +16,7 @@ import { obstacleOf, recordStateWord } from '../../machines/readiness.ts'
 import { agentName } from '../drafts/known-executors.ts'
 import { isPlanKey } from '../task/keys.ts'
 import { asShown, isLost, type LostRuns } from '../views/lost-runs.ts'
+import { machineWaitText } from './explain-machine.ts'
 import { explainLimits, familyText, listOf, nameOf } from './explain-other-tasks.ts'
 import { parkedRun } from './park.ts'
 import { loadTask, loadTasks } from './step-context.ts'
@@ -294,6 +296,12 @@ function* explainRoot(tx: Reads, task: TaskRecord, lost: LostRuns): Op<string> {
 function* explainWaits(tx: Reads, task: TaskRecord, lost: LostRuns, base: Base): Op<Why> {
   const open = yield* tx.call.open(task.id)
   const awaited = yield* awaitedBy(tx, task)
+  const machine = open.find((entry) => entry.kind === 'machine')
+  if (machine !== undefined) {
+    const text = machineWaitText(machine.details as MachineDetails, (yield* loadTasks(tx, awaited)).map(nameOf))
+    const reason = awaited.length > 0 ? 'children' : 'signal'
+    return { ...base, reason, tasks: awaited, at: machine.dueAt, message: text }
+  }
   const waits = open.filter((entry) => entry.kind === 'sleep' || entry.kind === 'signal')
   if (awaited.length === 0 && waits.length > 0) return yield* explainOutside(tx, waits, base)
   const children = (yield* tx.task.children(task.id)).filter((child) => child.status !== 'completed')
