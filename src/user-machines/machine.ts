@@ -8,11 +8,13 @@ import { parse } from '../core/parse.ts'
 import type { CallOptions } from '../entities/call-options.ts'
 import { type Executor, executorOptionsSchema, makeExecutor, type Run } from '../entities/executor.ts'
 import type { HandlerTemplate } from '../entities/handler.ts'
+import { withMachineChart } from '../entities/machine-view.ts'
 import { callOptionsSchema } from '../entities/options.ts'
 import type { OnInterrupt, RetryOptions } from '../entities/task-fields.ts'
 import { machineRunOf } from '../operations/machine-run.ts'
 import { fittingState, type MigrateMachine } from './changed-definition.ts'
 import { Definition } from './definition.ts'
+import { chartOfDefinition } from './definition-chart.ts'
 import { machineMark } from './machine-of.ts'
 import { MachineTask } from './machine-task.ts'
 import { isMachineLogic } from './macrostep.ts'
@@ -89,7 +91,7 @@ export function machine<M extends AnyStateMachine>(
     run: (task: { input: unknown }, run: Run) => runMachine(root, migrate, task.input ?? undefined, run),
   } as Executor<InputFrom<M>, OutputFrom<M>>
   Object.defineProperty(executor, machineMark, { value: definition })
-  return makeExecutor(executor)
+  return makeExecutor(withMachineChart(executor, () => chartOfDefinition(definition)))
 }
 
 const noTraits = {

@@ -124,8 +124,8 @@ function* modelText(tx: Reads, task: TaskRecord, now: Now | undefined): Op<strin
   const latest = recent.find(({ type, data }) => type !== 'task.updated' && data['run'] !== null)
   const isAsked = latest !== undefined && (yield* tx.call.open(task.id)).length === 0
   const silent = isAsked ? silenceText(latest.at, now) : ''
-  const [cut] = yield* tx.event.after((yield* tx.event.lastOf(task.id, 'model.prompt_cut')) - 1, 1, task.id)
-  if (cut?.type !== 'model.prompt_cut') return silent
+  const [cut] = yield* tx.event.latestOf(task.id, 'model.prompt_cut', 1)
+  if (cut === undefined) return silent
   const { inputTokens, expectedTokens } = cut.data
   return `${silent} Its provider reports ${String(inputTokens)} tokens of about ${String(expectedTokens)} that it was sent, so the prompt was probably cut: give the server a larger context, or the agent fewer abilities.`
 }
@@ -172,9 +172,7 @@ function* whereParked(tx: Reads, task: TaskRecord): Op<string> {
 }
 
 function* claimedSince(tx: Reads, taskId: string): Op<string> {
-  const position = yield* tx.event.lastOf(taskId, 'task.claimed')
-  if (position === 0) return ''
-  const [claimed] = yield* tx.event.after(position - 1, 1, taskId)
+  const [claimed] = yield* tx.event.latestOf(taskId, 'task.claimed', 1)
   return claimed === undefined ? '' : ` since ${isoTime(claimed.at)}`
 }
 
