@@ -69,6 +69,16 @@ export interface TaskMachine {
   path: MachineMove[]
 }
 
+/** A state value of XState in a line: `reserved`, `on.idle`, or `audio.on, video.off`. */
+export function stateText(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  return Object.entries(value)
+    .map(([key, inner]) =>
+      typeof inner === 'object' && Object.keys(inner as object).length === 0 ? key : `${key}.${stateText(inner)}`,
+    )
+    .join(', ')
+}
+
 /** The property under which an executor of a machine, also of another copy of this package, holds its structure. */
 const chartMark = Symbol.for('errand.machine.chart')
 

@@ -127,16 +127,6 @@ export interface MachineDetails {
   next: { event: string; dueAt: number } | null
 }
 
-/** A state value of XState in a line: `reserved`, `on.idle`, or `audio.on, video.off`. */
-export function stateText(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return String(value)
-  return Object.entries(value)
-    .map(([key, inner]) =>
-      typeof inner === 'object' && Object.keys(inner as object).length === 0 ? key : `${key}.${stateText(inner)}`,
-    )
-    .join(', ')
-}
-
 /** Of a task that is an actor of another task's machine. */
 export interface MachinePlace {
   /** The names of the logics from the machine of the executor to this one. */

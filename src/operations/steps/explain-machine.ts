@@ -1,6 +1,7 @@
 // The part of `why` that concerns a machine that rests: the state that it is in, and everything that would move it.
 import { isoTime } from '../../core/clock.ts'
-import { type MachineDetails, stateText } from '../../entities/machine.ts'
+import type { MachineDetails } from '../../entities/machine.ts'
+import { stateText } from '../../entities/machine-view.ts'
 import { listOf } from './explain-other-tasks.ts'
 
 /** @param tasks the names of the tasks of its actors that have not ended */
