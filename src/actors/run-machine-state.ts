@@ -67,6 +67,11 @@ export class RunMachineState implements MachineRun {
     )
   }
 
+  show(config: object, state: MachineState | undefined): void {
+    const { host, taskId, ref } = this.#core
+    host.actors.machines.open(taskId, ref.run, config, state)
+  }
+
   arrivals(state: MachineState): Promise<Arrivals> {
     const actors = Object.values(state.actors)
     const waits = actors.flatMap(({ waitId, ended }) => (waitId === undefined || ended ? [] : [waitId]))
@@ -108,6 +113,7 @@ export class RunMachineState implements MachineRun {
     const waits = this.#entry === undefined ? this.#waitAgain(state, children) : []
     const entry = this.#entry ?? core.entryOf(core.describe('machine', 'machine', null, 'machine'))
     const { ends, stops } = leftBy(change.before, state)
+    core.host.actors.machines.offer(core.taskId, core.ref.run, state)
     return {
       entry,
       isNew: this.#entry === undefined,

@@ -120,5 +120,6 @@ async function runMachine(
   const definition = root.at(facility.place?.path ?? [])
   const stored = facility.stored()
   const state = stored === undefined ? undefined : await fittingState(definition, migrate, stored, run)
+  facility.show(definition.machine.config, state?.state)
   return new MachineTask(definition, run, facility).toEnd(state, input)
 }

@@ -11,7 +11,7 @@ const chart = chartOfDefinition(
     initial: 'open',
     states: {
       open: { on: { PAY: [{ guard: 'rich', target: 'paid' }, { target: 'poor' }], NOTE: {} } },
-      poor: { always: 'open', after: { 5_000: 'gone' } },
+      poor: { always: 'open', after: { 5000: 'gone' } },
       paid: {
         initial: 'packing',
         on: { 'refund.*': 'gone' },

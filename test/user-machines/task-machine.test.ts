@@ -11,7 +11,7 @@ const order = createMachine({
   context: { paid: 0 },
   initial: 'open',
   states: {
-    open: { on: { PAY: 'paid' }, after: { 60_000: 'canceled' } },
+    open: { on: { PAY: 'paid' }, after: { 60000: 'canceled' } },
     paid: { on: { SHIP: 'shipped' } },
     shipped: { type: 'final' },
     canceled: { type: 'final' },
@@ -89,7 +89,7 @@ it('the chart of a machine follows its definition from one engine to the next', 
 it('a chart has states of all types, with the names of guards, delays and actors', () => {
   const inner = createMachine({ id: 'inner', initial: 'a', states: { a: {} } })
   const whole = setup({
-    guards: { rich: () => true, old: (_, _params: { age: number }) => true },
+    guards: { rich: () => true, old: ({ event }, { age }: { age: number }) => event.type === String(age) },
     delays: { long: 1_000 },
     actors: { inner, fetch: fromPromise(async () => 1) },
   }).createMachine({

@@ -9,7 +9,7 @@ const order = createMachine({
   id: 'order',
   initial: 'open',
   states: {
-    open: { on: { PAY: 'paid', CANCEL: 'canceled' }, after: { 60_000: 'canceled' } },
+    open: { on: { PAY: 'paid', CANCEL: 'canceled' }, after: { 60000: 'canceled' } },
     paid: { type: 'parallel', states: { pack: { initial: 'idle', states: { idle: {} } }, bill: {} } },
     canceled: { type: 'final' },
   },

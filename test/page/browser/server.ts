@@ -148,7 +148,7 @@ const order = machine(
           PAY: { target: 'paid', actions: assign({ card: ({ event }) => event.card ?? null }) },
           CANCEL: 'canceled',
         },
-        after: { 86_400_000: 'canceled' },
+        after: { 86400000: 'canceled' },
       },
       paid: {
         initial: 'packing',
