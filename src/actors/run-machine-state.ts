@@ -11,6 +11,7 @@ import {
 } from '../entities/machine.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'
+import { machineToStore } from '../ledger/redacted-content.ts'
 import type { WaitParams } from '../machines/family.ts'
 import type { TaskDraft } from '../operations/drafts/draft.ts'
 import type { MachineChange, MachineQuestion, MachineRun, StartedMachine } from '../operations/machine-run.ts'
@@ -109,7 +110,7 @@ export class RunMachineState implements MachineRun {
     const ctx = core.host.stepContext()
     const children = change.starts.map((started) => this.#child(started))
     const question = change.question === null ? undefined : this.#question(change.question)
-    const state = withIds(change.state, children, change.question, question)
+    const state = machineToStore(core.host.redaction, withIds(change.state, children, change.question, question))
     const waits = this.#entry === undefined ? this.#waitAgain(state, children) : []
     const entry = this.#entry ?? core.entryOf(core.describe('machine', 'machine', null, 'machine'))
     const { ends, stops } = leftBy(change.before, state)
