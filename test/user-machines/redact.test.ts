@@ -7,7 +7,7 @@ import { machine } from '../../src/user-machines/machine.ts'
 import { ledgerFile, openEngine, reached } from '../engine/world.ts'
 
 const secret = 'sk-4711'
-const withSecret = (type: string): { type: string } => ({ type, ...{ key: secret } })
+const withSecret = (type: string): { type: string } => Object.assign({ type }, { key: secret })
 const redact = (value: unknown) => (typeof value === 'string' ? value.replaceAll(secret, '[hidden]') : value)
 
 it('redact hides what a machine makes itself, and the machine goes on with what is stored', async () => {
