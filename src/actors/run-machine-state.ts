@@ -7,11 +7,11 @@ import {
   type MachineDetails,
   type MachineState,
   machineStateSchema,
-  mapContent,
   nextTimer,
 } from '../entities/machine.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'
+import { machineToStore } from '../ledger/redacted-content.ts'
 import type { WaitParams } from '../machines/family.ts'
 import type { TaskDraft } from '../operations/drafts/draft.ts'
 import type { MachineChange, MachineQuestion, MachineRun, StartedMachine } from '../operations/machine-run.ts'
@@ -70,6 +70,11 @@ export class RunMachineState implements MachineRun {
     )
   }
 
+  show(config: object, state: MachineState | undefined): void {
+    const { host, taskId, ref } = this.#core
+    host.actors.machines.open(taskId, ref.run, config, state)
+  }
+
   arrivals(state: MachineState): Promise<Arrivals> {
     const actors = Object.values(state.actors)
     const waits = actors.flatMap(({ waitId, ended }) => (waitId === undefined || ended ? [] : [waitId]))
@@ -107,12 +112,11 @@ export class RunMachineState implements MachineRun {
     const ctx = core.host.stepContext()
     const children = change.starts.map((started) => this.#child(started))
     const question = change.question === null ? undefined : this.#question(change.question)
-    const { redaction } = core.host
-    const made = withIds(change.state, children, change.question, question)
-    const state = redaction.isOn ? mapContent(made, (value, field) => redaction.value(value, 'machine', field)) : made
+    const state = machineToStore(core.host.redaction, withIds(change.state, children, change.question, question))
     const waits = this.#entry === undefined && this.#found !== undefined ? this.#waitAgain(state, change.before) : []
     const entry = this.#entry ?? core.entryOf(core.describe('machine', 'machine', null, 'machine'))
     const { ends, stops } = leftBy(change.before, state)
+    core.host.actors.machines.offer(core.taskId, core.ref.run, state)
     return {
       entry,
       isNew: this.#entry === undefined,

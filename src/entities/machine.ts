@@ -2,6 +2,7 @@
 // persisted snapshots know neither the delays nor the events that wait, so they are no base (docs/decisions/0054).
 import { z } from 'zod'
 import { once } from '../core/once.ts'
+import type { MachineChartView } from './machine-view.ts'
 import { signalNameSchema } from './signal.ts'
 
 /** An event of a machine. Everything but the type is its payload. */
@@ -101,26 +102,8 @@ export interface RestingMove {
 export interface MachineTraits {
   /** Undefined for an event that needs a run: something is to be done, or the definition does not go on from the stored situation. */
   moveAtRest(resting: RestingMachine): RestingMove | undefined
-}
-
-/** What a macrostep stores of content: contexts, events, inputs, outputs. */
-export function mapContent(state: MachineState, map: (value: unknown, field: string) => unknown): MachineState {
-  const mapped = <K extends string>(holder: { [key in K]?: unknown }, ...fields: K[]) =>
-    Object.fromEntries(
-      fields.filter((field) => holder[field] !== undefined).map((field) => [field, map(holder[field], field)]),
-    )
-  const actors = Object.entries(state.actors).map(([id, each]) => [id, { ...each, ...mapped(each, 'input', 'last') }])
-  const withEvent = <T extends { event: MachineEvent }>(each: T): T => ({ ...each, event: map(each.event, 'event') })
-  return {
-    ...state,
-    ...mapped(state, 'context', 'output'),
-    actors: Object.fromEntries(actors) as MachineState['actors'],
-    timers: state.timers.map(withEvent),
-    queue: state.queue.map(withEvent),
-    effects: state.effects.map((each) =>
-      'to' in each ? withEvent(each) : { ...withEvent(each), ...mapped(each, 'params', 'context') },
-    ),
-  }
+  /** The structure of its definition, for drawings. */
+  chart(): MachineChartView
 }
 
 /** An event that is sent to a machine as a signal. */
@@ -189,16 +172,6 @@ export function nextTimer({ timers }: MachineState): MachineDetails['next'] {
     undefined,
   )
   return first === undefined ? null : { event: first.event.type, dueAt: first.dueAt }
-}
-
-/** A state value of XState in a line: `reserved`, `on.idle`, or `audio.on, video.off`. */
-export function stateText(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return String(value)
-  return Object.entries(value)
-    .map(([key, inner]) =>
-      typeof inner === 'object' && Object.keys(inner as object).length === 0 ? key : `${key}.${stateText(inner)}`,
-    )
-    .join(', ')
 }
 
 /** Of a task that is an actor of another task's machine. */

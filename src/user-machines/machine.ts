@@ -14,6 +14,7 @@ import type { OnInterrupt, RetryOptions } from '../entities/task-fields.ts'
 import { machineRunOf } from '../operations/machine-run.ts'
 import { fittingState, type MigrateMachine } from './changed-definition.ts'
 import { Definition } from './definition.ts'
+import { chartOfDefinition } from './definition-chart.ts'
 import { findingsOf } from './inspect-definition.ts'
 import { isMachine } from './logic-kind.ts'
 import { machineMark } from './machine-of.ts'
@@ -97,7 +98,10 @@ export function machine<M extends AnyStateMachine>(
   const executor = {
     ...noTraits,
     ...(traits as Partial<Executor>),
-    machine: { moveAtRest: (resting) => moveAtRest(root, resting) } satisfies MachineTraits,
+    machine: {
+      moveAtRest: (resting) => moveAtRest(root, resting),
+      chart: () => chartOfDefinition(definition),
+    } satisfies MachineTraits,
     run: (task: { input: unknown }, run: Run) => runMachine(root, migrate, task.input ?? undefined, run),
   } as Executor<InputFrom<M>, OutputFrom<M>>
   Object.defineProperty(executor, machineMark, { value: definition })
@@ -130,5 +134,6 @@ async function runMachine(
   const definition = root.at(facility.place?.path ?? [])
   const stored = facility.stored()
   const state = stored === undefined ? undefined : await fittingState(definition, migrate, stored, run)
+  facility.show(definition.machine.config, state?.state)
   return new MachineTask(definition, run, facility).toEnd(state, input)
 }

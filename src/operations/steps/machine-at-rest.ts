@@ -8,12 +8,12 @@ import {
   type MachineDetails,
   type MachineEvent,
   type MachineTraits,
-  mapContent,
   nextTimer,
   type RestingMove,
 } from '../../entities/machine.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import type { Op, Step, Tx } from '../../ledger/ledger.ts'
+import { machineToStore } from '../../ledger/redacted-content.ts'
 import { obstacleOf } from '../../machines/readiness.ts'
 import { WorkNeeded } from './answer-schema.ts'
 import { publishMove, saveMachine } from './save-machine.ts'
@@ -70,10 +70,7 @@ export class SignalAtRest {
     const place = policy.machine === undefined || parentId === null ? undefined : { ...policy.machine, parentId }
     const { redaction } = this.#machines
     const move = traits.moveAtRest({ taskId, place, state, event: eventOfSignal(this.#signal), now: ctx.at })
-    const redacted =
-      move !== undefined && redaction.isOn
-        ? { ...move, state: mapContent(move.state, (value, field) => redaction.value(value, 'machine', field)) }
-        : move
+    const redacted = move && { ...move, state: machineToStore(redaction, move.state) }
     const sends = (redacted?.sends ?? []).map((send) => this.#sendTo(send.taskId, send.event, ctx))
     this.#made = { entryId: entry.id, from: state.step, move: redacted, sends }
     return move === undefined
