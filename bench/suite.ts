@@ -13,6 +13,7 @@ import { http } from './rows/http.ts'
 import { inspect } from './rows/inspect.ts'
 import { listing } from './rows/listing.ts'
 import { loading } from './rows/loading.ts'
+import { machines } from './rows/machines.ts'
 import { markdown } from './rows/markdown.ts'
 import { memoryAtRest } from './rows/memory-at-rest.ts'
 import { page } from './rows/page.ts'
@@ -29,6 +30,7 @@ export const mainRows: readonly AnyRow[] = [
   history,
   fork,
   memoryAtRest,
+  machines,
   startup,
   families,
   followers,

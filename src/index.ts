@@ -105,6 +105,13 @@ export type { TaskFilterOptions } from './entities/filter-options.ts'
 export type { HandledEvent, HandledTask, HandlerTemplate } from './entities/handler.ts'
 export type { SharedLimits } from './entities/limits.ts'
 export type { LogFields, Logger } from './entities/logger.ts'
+export type {
+  DrawnState,
+  DrawnTransition,
+  MachineChartView,
+  MachineMove,
+  TaskMachine,
+} from './entities/machine-view.ts'
 export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from './entities/message.ts'
 export type { Executors, InputOf, ResultOf } from './entities/new-task.ts'
 export type {

@@ -6,7 +6,7 @@ import { chooser, type StateValue, stateKey } from '../machines/decide.ts'
 import { decideRun, runMachine } from '../machines/run-machine.ts'
 
 /** What XState sends to a child that its parent stops. `stop()` throws for an actor with a parent. */
-const stopEvent = 'xstate.stop'
+export const stopEvent = 'xstate.stop'
 
 /** Stops an actor in the state that it has; one that has ended by itself is not changed. */
 export function stopActor(actor: AnyActorRef): void {

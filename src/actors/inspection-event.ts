@@ -1,20 +1,20 @@
 // Inspection events in the shape of XState's own, without its types: no XState type is public.
 
-/** The state of an actor. `context` holds `taskId`, `run` and, for tasks, `name` and `attempt`. */
+/** The state of an actor. `context` holds `taskId`, `run` and, for tasks, `name` and `attempt`; that of a user's machine is its own. */
 export interface InspectedSnapshot {
   /** `active`; `done` when a task has reached a final state; `stopped` when the actor is gone while its task rests, or with its run. */
   readonly status: string
   /**
    * The state: a task's status; `live`, `ending`, `closed` of a run; `standby`, `working`, `draining`, `closed` of an
-   * engine.
+   * engine; the state value of a user's machine.
    */
   readonly value?: unknown
   readonly context?: unknown
 }
 
-/** An actor: the supervisor, a task, or a run. */
+/** An actor: the supervisor, a task, a run, or the machine of a user that a run performs. */
 export interface InspectedActor {
-  /** `supervisor`; the id of a task; `run:task-…#RUN`. */
+  /** `supervisor`; the id of a task; `run:task-…#RUN`; `machine:task-…#RUN`. */
   readonly id: string
   /** The name of the actor in the messages of its process. */
   readonly sessionId: string

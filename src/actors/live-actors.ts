@@ -11,6 +11,7 @@ import { type TaskMachineContext, taskMachine } from '../machines/task-machine.t
 import { readSnapshot, type StoredTask, snapshotsOf } from '../machines/task-snapshot.ts'
 import { liveLogic, type RunEnding, type RunLife, type RunMove, runLogic, stopActor } from './actor-logic.ts'
 import type { InspectionEvent } from './inspection-event.ts'
+import { MachineActors } from './machine-actors.ts'
 import type { Report } from './report.ts'
 
 interface OwnRuns {
@@ -36,6 +37,10 @@ const looks: ReadonlySet<string> = new Set<SupervisorEvent['type']>(['look', 'lo
 
 export class LiveActors {
   readonly supervisor: Actor<typeof supervisorMachine>
+  readonly machines = new MachineActors(
+    (taskId, run) => this.#runOf(taskId, run),
+    (logic, run, options) => this.#create(logic, run, options),
+  )
   readonly #report: Report
   readonly #taskLogic: AnyActorLogic
   readonly #snapshotIn: ReturnType<typeof snapshotsOf>
@@ -171,6 +176,7 @@ export class LiveActors {
     if (type === 'run.closed') this.closeRun(taskId, run)
     else if (type === 'run.parked') this.sendToRun(taskId, run, { type: 'park' })
     else if (type === 'run.continued') this.sendToRun(taskId, run, { type: 'admit' })
+    else if (type === 'machine.moved') this.machines.follow(event)
   }
 
   /** It begins when its row is known. */
@@ -256,6 +262,11 @@ export class LiveActors {
     const task = this.#tasks.get(taskId)
     if (task?.run?.ref === ref) task.run = undefined
     else this.#ending.delete(taskId)
+    this.#endRun(ref)
+  }
+
+  #endRun(ref: AnyActorRef): void {
+    this.machines.close(ref)
     endActor(ref)
   }
 
@@ -268,7 +279,7 @@ export class LiveActors {
 
   stop(): void {
     for (const [taskId, task] of this.#tasks) this.#passivate(taskId, task)
-    for (const ref of this.#ending.values()) endActor(ref)
+    for (const ref of this.#ending.values()) this.#endRun(ref)
     this.#ending.clear()
     this.supervisor.send({ type: 'close' })
     this.supervisor.stop()
@@ -330,6 +341,7 @@ export class LiveActors {
       if (run !== undefined) yield run.ref
     }
     yield* this.#ending.values()
+    yield* this.machines.refs()
   }
 
   /** A task that was only observed begins to work here: observers of this engine's own tasks see it from now on. */

@@ -16,7 +16,7 @@ import { paramsToStore } from '../ledger/redacted-content.ts'
 import { RunJournal } from '../machines/run-journal.ts'
 import type { TaskDraft } from '../operations/drafts/draft.ts'
 import { type RunRef, runEnded } from '../operations/steps/journal.ts'
-import type { MachineStep } from '../operations/steps/machine.ts'
+import { entriesOfMachine, type MachineStep } from '../operations/steps/machine.ts'
 import { dueAfter, type StepContext } from '../operations/steps/step-context.ts'
 import { type CallScope, type EntryDescription, executing, scopeWithin } from './call-scope.ts'
 import { DivergenceGuard } from './divergence.ts'
@@ -81,11 +81,13 @@ export class RunCore {
   #inFlight = 0
   #next: { input: unknown } | undefined
   #resting: MachineStep | undefined
+  readonly #isMachine: boolean
   /** Of each pause of the run: the call that it is made in. */
   readonly #pauses = new Set<{ scope: CallScope | null }>()
 
   constructor(task: TaskRecord, executor: AnyExecutor, host: RunHost) {
-    const { onInterrupt, divergence, divergenceWaitMs } = isExecutor(executor) ? executor : {}
+    const { onInterrupt, divergence, divergenceWaitMs, machine } = isExecutor(executor) ? executor : {}
+    this.#isMachine = machine !== undefined
     this.task = task
     this.ref = { taskId: task.id, run: task.run }
     this.#end = new RunEnd(this.ref)
@@ -269,9 +271,10 @@ export class RunCore {
     this.journaled = true
     for (let restMs = pauseMs; !this.hasEnded; restMs = Math.min(2 * restMs, maxPauseMs)) {
       try {
+        const isMachine = this.#isMachine
         const journal = await host.read(function* (tx) {
           return new RunJournal(
-            yield* tx.call.ofGeneration(id, generation),
+            isMachine ? yield* entriesOfMachine(tx, id) : yield* tx.call.ofGeneration(id, generation),
             yield* tx.message.ofGeneration(id, generation),
             attempt,
           )

@@ -6,11 +6,12 @@ import {
   type MachineActor,
   type MachineDetails,
   type MachineState,
-  type MachineTimer,
   machineStateSchema,
+  nextTimer,
 } from '../entities/machine.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'
+import { machineToStore } from '../ledger/redacted-content.ts'
 import type { WaitParams } from '../machines/family.ts'
 import type { TaskDraft } from '../operations/drafts/draft.ts'
 import type { MachineChange, MachineQuestion, MachineRun, StartedMachine } from '../operations/machine-run.ts'
@@ -20,9 +21,9 @@ import {
   arrivalsOf,
   type ChildMachine,
   type MachineStep,
-  sendToTask,
   writeMachine,
 } from '../operations/steps/machine.ts'
+import { sendToTask } from '../operations/steps/signal.ts'
 import type { StepContext } from '../operations/steps/step-context.ts'
 import type { RunCore } from './run-core.ts'
 import type { RunWaits } from './run-waits.ts'
@@ -33,12 +34,14 @@ export class RunMachineState implements MachineRun {
   /** As it is stored; undefined before the first step, and in an attempt that follows a failed one. */
   #entry: NewCall | undefined
   readonly #found: CallRecord | undefined
+  #since: number | undefined
 
   constructor(core: RunCore, waits: RunWaits) {
     this.#core = core
     this.#waits = waits
     this.#found = core.journal.latest('machine')
     if (this.#found?.status === 'pending') this.#entry = this.#found
+    this.#since = (this.#found?.details as MachineDetails | null | undefined)?.since
     // The situation says what the machine still asks for.
     core.journal.takeAll()
   }
@@ -65,6 +68,11 @@ export class RunMachineState implements MachineRun {
       `The situation of the machine cannot be read: ${why}. It was written by another version of errand, or changed by hand: \`errand ledger check\` looks for damage.`,
       { code: 'INVALID_RESULT', retry: false },
     )
+  }
+
+  show(config: object, state: MachineState | undefined): void {
+    const { host, taskId, ref } = this.#core
+    host.actors.machines.open(taskId, ref.run, config, state)
   }
 
   arrivals(state: MachineState): Promise<Arrivals> {
@@ -104,16 +112,18 @@ export class RunMachineState implements MachineRun {
     const ctx = core.host.stepContext()
     const children = change.starts.map((started) => this.#child(started))
     const question = change.question === null ? undefined : this.#question(change.question)
-    const state = withIds(change.state, children, change.question, question)
+    const state = machineToStore(core.host.redaction, withIds(change.state, children, change.question, question))
     const waits = this.#entry === undefined && this.#found !== undefined ? this.#waitAgain(state, change.before) : []
     const entry = this.#entry ?? core.entryOf(core.describe('machine', 'machine', null, 'machine'))
     const { ends, stops } = leftBy(change.before, state)
+    core.host.actors.machines.offer(core.taskId, core.ref.run, state)
     return {
       entry,
       isNew: this.#entry === undefined,
-      details: { state, accepts: change.accepts, next: nextOf(state) },
+      details: { state, accepts: change.accepts, next: nextTimer(state) },
+      since: isPromiseLeft(change.before, state) ? this.#since : undefined,
       takes: change.takes,
-      moved: change.event === undefined ? undefined : { event: change.event },
+      event: change.event,
       ends,
       stops,
       children: children.map(({ child }) => child),
@@ -218,10 +228,10 @@ function leftBy(before: MachineState | undefined, after: MachineState): { ends: 
   return { ends, stops }
 }
 
-function nextOf({ timers }: MachineState): MachineDetails['next'] {
-  const first = timers.reduce<MachineTimer | undefined>(
-    (earliest, timer) => (earliest === undefined || timer.dueAt < earliest.dueAt ? timer : earliest),
-    undefined,
-  )
-  return first === undefined ? null : { event: first.event.type, dueAt: first.dueAt }
+/** Whether an actor goes on whose call is in the journal. */
+function isPromiseLeft(before: MachineState | undefined, after: MachineState): boolean {
+  return Object.entries(before?.actors ?? {}).some(([id, { gen, taskId }]) => {
+    const now = after.actors[id]
+    return taskId === undefined && now?.gen === gen && !now.ended
+  })
 }

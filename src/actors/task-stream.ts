@@ -178,7 +178,8 @@ function readPage(ledger: Ledger, taskId: string, cursor: number): Promise<Strea
         const message = yield* tx.message.get(event.data.messageId as string)
         if (message) messages.set(message.id, message)
         length += message?.content.length ?? 0
-      } else if (event.type === 'task.failed') revivedAt = yield* tx.event.lastOf(taskId, 'task.retried')
+      } else if (event.type === 'task.failed')
+        revivedAt = (yield* tx.event.latestOf(taskId, 'task.retried', 1))[0]?.seq ?? 0
     }
     const status = (yield* tx.task.get(taskId))?.status
     const settled = status !== undefined && isSettled(status) ? (status as EndStatus) : undefined

@@ -18,6 +18,7 @@ import type { Executor, ExecutorMap } from '../entities/executor.ts'
 import type { TaskFilterOptions } from '../entities/filter-options.ts'
 import type { HandlerTemplate } from '../entities/handler.ts'
 import type { Logger } from '../entities/logger.ts'
+import type { TaskMachine } from '../entities/machine-view.ts'
 import type { Message } from '../entities/message.ts'
 import type { CreatedTasks, GivenTasks, RootFields } from '../entities/new-task.ts'
 import type {
@@ -403,6 +404,11 @@ export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMeth
    */
   handle(message: string, options?: HandleOptions): Promise<Handled>
   why(task: TaskRef): Promise<Why>
+  /**
+   * The machine of a task (`machine` of `errand/machine`): its state, its context, what it accepts, its latest moves and its chart; null for a
+   * task without one, and before its first run.
+   */
+  machine(task: TaskRef): Promise<TaskMachine | null>
 
   /**
    * Runs a plan: a YAML or JSON file, or its content as a value, which then needs a `name`. Resolves when the tasks of the round exist. Run

@@ -27,6 +27,7 @@ import type { RunnableTasks } from '../entities/executor.ts'
 import type { TaskFilterOptions } from '../entities/filter-options.ts'
 import { noSharedLimits } from '../entities/limits.ts'
 import { machineEventSchema } from '../entities/machine.ts'
+import type { TaskMachine } from '../entities/machine-view.ts'
 import { type Message, toMessage } from '../entities/message.ts'
 import {
   type ClaimOptions,
@@ -74,6 +75,7 @@ import { createTasks } from '../operations/task/create-tasks.ts'
 import { applyTo, type ChangeContext, type Changing, type Subject } from '../operations/task/define-change.ts'
 import { readGraph } from '../operations/task/graph.ts'
 import { taskOperations } from '../operations/task/index.ts'
+import { readMachine } from '../operations/task/machine.ts'
 import { readTasks, startHeldTasks } from '../operations/task/start-held.ts'
 import { updateStep } from '../operations/task/update.ts'
 import { readWhy } from '../operations/task/why.ts'
@@ -270,6 +272,10 @@ export class TaskEngine extends DerivedMethods {
 
   async why(ref: TaskRef): Promise<Why> {
     return readWhy(this.#context(), idOf(ref))
+  }
+
+  async machine(ref: TaskRef): Promise<TaskMachine | null> {
+    return readMachine(this.#context(), idOf(ref))
   }
 
   async plan(source: string | object, options: PlanOptions = {}): Promise<PlanRun> {

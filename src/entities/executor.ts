@@ -1,5 +1,4 @@
-// Executors: their definition, the `Run` that they receive, and the options of its methods. `new-task.ts` derives the types of `create` and
-// `spawn` from them.
+// Executors: their definition, the `Run` that they receive, and the options of its methods. Types of `create` and `spawn`: `new-task.ts`.
 import { z } from 'zod'
 import type { Duration } from '../core/duration.ts'
 import { durationSchema } from '../core/duration-schema.ts'
@@ -8,12 +7,12 @@ import { parse, requireJsonInput, requireSync } from '../core/parse.ts'
 import { zodSchema } from '../core/zod-schema.ts'
 import type { CallContext, CallOptions } from './call-options.ts'
 import { type HandlerTemplate, handlerSchema } from './handler.ts'
+import type { MachineTraits } from './machine.ts'
 import type { MessageRole } from './message.ts'
 import type { CreatedTasks, Executors, GivenTasks, TypedExecutor } from './new-task.ts'
 import type { EmitOptions } from './output.ts'
 import type { Task } from './task.ts'
-import type { OnInterrupt, RetryOptions, RetryPolicy } from './task-fields.ts'
-import { retryPolicySchema, taskFields } from './task-fields.ts'
+import { type OnInterrupt, type RetryOptions, type RetryPolicy, retryPolicySchema, taskFields } from './task-fields.ts'
 import type {
   AnswerSchema,
   AnswerTo,
@@ -284,6 +283,8 @@ export interface Executor<In = any, Out = any> extends TypedExecutor<In, Out> {
   readonly asksPeople: boolean
   /** Undefined for an executor that is not an agent. */
   readonly agent: AgentTraits | undefined
+  /** Its tasks are machines (`errand/machine`). */
+  readonly machine?: MachineTraits
   readonly run: (task: ExecutorTask<any>, run: Run) => unknown
 }
 

@@ -2,6 +2,7 @@
 // persisted snapshots know neither the delays nor the events that wait, so they are no base (docs/decisions/0054).
 import { z } from 'zod'
 import { once } from '../core/once.ts'
+import type { MachineChartView } from './machine-view.ts'
 import { signalNameSchema } from './signal.ts'
 
 /** An event of a machine. Everything but the type is its payload. */
@@ -77,6 +78,34 @@ export interface MachineState {
   output?: unknown
 }
 
+/** A machine that rests, and an event for it. */
+export interface RestingMachine {
+  taskId: string
+  /** Of an actor of another task's machine. */
+  place: (MachinePlace & { parentId: string }) | undefined
+  state: MachineState
+  event: MachineEvent
+  /** Epoch milliseconds. */
+  now: number
+}
+
+/** What an event makes of a resting machine. */
+export interface RestingMove {
+  state: MachineState
+  accepts: string[]
+  sends: ReadonlyArray<{ taskId: string; event: MachineEvent }>
+  emitted: readonly MachineEvent[]
+  logged: readonly string[]
+}
+
+/** What the engine asks of a machine outside of runs. */
+export interface MachineTraits {
+  /** Undefined for an event that needs a run: something is to be done, or the definition does not go on from the stored situation. */
+  moveAtRest(resting: RestingMachine): RestingMove | undefined
+  /** The structure of its definition, for drawings. */
+  chart(): MachineChartView
+}
+
 /** An event that is sent to a machine as a signal. */
 export const machineEventSchema = once(() => z.looseObject({ type: signalNameSchema() }))
 
@@ -121,20 +150,28 @@ export const machineStateSchema = once(() =>
 /** The details of the journal entry of a machine. */
 export interface MachineDetails {
   state: MachineState
+  /** Only entries of the journal with this `seq` or a later one may be asked for again, however many there were before. */
+  since: number
   /** Descriptors of the events that the present states handle, without those of XState itself. */
   accepts: string[]
   /** What is sent next by itself. */
   next: { event: string; dueAt: number } | null
 }
 
-/** A state value of XState in a line: `reserved`, `on.idle`, or `audio.on, video.off`. */
-export function stateText(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return String(value)
-  return Object.entries(value)
-    .map(([key, inner]) =>
-      typeof inner === 'object' && Object.keys(inner as object).length === 0 ? key : `${key}.${stateText(inner)}`,
-    )
-    .join(', ')
+/** The event that a signal is for a machine: `engine.signal(task, 'PAY', { amount })` is PAY too, and a payload that is no object is its `payload`. */
+export function eventOfSignal({ name, payload }: { name: string; payload: unknown }): MachineEvent {
+  if (payload === true) return { type: name }
+  if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return { ...payload, type: name }
+  return { type: name, payload }
+}
+
+/** What is sent next by itself; null: nothing. */
+export function nextTimer({ timers }: MachineState): MachineDetails['next'] {
+  const first = timers.reduce<MachineTimer | undefined>(
+    (earliest, timer) => (earliest === undefined || timer.dueAt < earliest.dueAt ? timer : earliest),
+    undefined,
+  )
+  return first === undefined ? null : { event: first.event.type, dueAt: first.dueAt }
 }
 
 /** Of a task that is an actor of another task's machine. */

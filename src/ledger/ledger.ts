@@ -257,6 +257,8 @@ export interface Reads extends MemoryReads {
     liveTask(taskId: string, run: number): Op<LiveTask | undefined>
     /** Entries from a `seq` on, of the given kinds. */
     since(taskId: string, seq: number, kinds: CallKind[]): Op<CallRecord[]>
+    /** The `seq` of its newest entry; 0 without any. */
+    lastSeq(taskId: string): Op<number>
     /** Entries without an outcome. */
     open(taskId: string): Op<CallRecord[]>
     due(now: number, limit: number): Op<CallRecord[]>
@@ -297,8 +299,8 @@ export interface Reads extends MemoryReads {
     /** How long the latest tasks that started in a time had waited since the event before. */
     waits(from: number, to: number, limit: number): Op<number[]>
     last(): Op<number>
-    /** The position of the latest event of a type for a task; 0 without one. */
-    lastOf(taskId: string, type: EventType): Op<number>
+    /** The events of a type of a task, latest first. */
+    latestOf(taskId: string, type: EventType, limit: number): Op<TaskEvent[]>
   }
   readonly instance: {
     open(): Op<InstanceRecord[]>

@@ -3,6 +3,7 @@
 import type { StoredError } from '../core/errors.ts'
 import { mapFields, objectToStore, type Redaction } from '../core/redact.ts'
 import { type CallKind, drawnValues } from '../entities/call.ts'
+import type { MachineEvent, MachineState } from '../entities/machine.ts'
 import type { Records, TableName } from './schema.ts'
 
 /** How a value that is neither null nor undefined is redacted. */
@@ -68,7 +69,7 @@ const contentOfCalls: Readonly<Record<CallKind, ContentOfCall>> = {
   spawn: { params: none, result: none, details: none },
   // What a schema made of an input or an answer.
   value: { params: none, result: json, details: none },
-  // Redacted where it is made, so that a machine goes on with what is stored.
+  // `machineToStore`, where it is made, so that a machine goes on with what is stored.
   machine: { params: none, result: none, details: none },
 }
 
@@ -82,6 +83,26 @@ export function contentOfCall({ kind, name }: { kind: CallKind; name?: string })
 export function paramsToStore(redaction: Redaction, kind: CallKind, params: unknown): unknown {
   if (!redaction.isOn || params === null || params === undefined) return params
   return contentOfCalls[kind].params(redaction, params, ['call', 'params'])
+}
+
+/** An event of a machine of a user. Its type is a name. */
+const machineEvent: How = (redaction, value, path) => ({
+  ...(redaction.value(value, ...path) as object),
+  type: (value as MachineEvent).type,
+})
+
+const inMachine = inside({
+  context: json,
+  output: json,
+  actors: each(inside({ input: json, last: json })),
+  timers: each(inside({ event: machineEvent })),
+  queue: each(inside({ event: machineEvent })),
+  effects: each(inside({ event: machineEvent, params: json, context: json })),
+})
+
+/** The situation of a machine as it is stored, and as the machine goes on from it. */
+export function machineToStore(redaction: Redaction, state: MachineState): MachineState {
+  return redaction.isOn ? (inMachine(redaction, state, ['machine']) as MachineState) : state
 }
 
 /** How each field of each record is redacted. A new field that is missing here does not compile. */

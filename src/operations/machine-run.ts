@@ -47,6 +47,8 @@ export interface MachineRun {
   now(): number
   /** What is stored; undefined before the first step. @throws Failure INVALID_RESULT for what cannot be read */
   stored(): MachineState | undefined
+  /** Observers see the machine from now on. @param config of the definition; @param state absent: it begins with the first step */
+  show(config: object, state: MachineState | undefined): void
   arrivals(state: MachineState): Promise<Arrivals>
   /**
    * Writes a step, and resolves to the situation as it is stored, with the ids of tasks and questions in it.

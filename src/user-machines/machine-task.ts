@@ -2,7 +2,7 @@
 // step of the ledger; until nothing is left but to wait.
 import type { AnyActorLogic } from 'xstate'
 import type { Run } from '../entities/executor.ts'
-import type { MachineActor, MachineEvent, MachineState } from '../entities/machine.ts'
+import { eventOfSignal, type MachineActor, type MachineEvent, type MachineState } from '../entities/machine.ts'
 import type { Outcome } from '../entities/task.ts'
 import type { MachineChange, MachineRun, StartedMachine } from '../operations/machine-run.ts'
 import type { Arrivals } from '../operations/steps/machine.ts'
@@ -12,6 +12,7 @@ import type { Definition } from './definition.ts'
 import { type ActorMessage, LiveActors } from './live-actors.ts'
 import { errorImage } from './machine-json.ts'
 import { advance, begin, enter, type MachineScope, type Macrostep, taskOfTarget } from './macrostep.ts'
+import { sendsOf } from './sends.ts'
 import { logicNamed } from './stand-ins.ts'
 
 /** What the machine takes next. */
@@ -246,7 +247,7 @@ export class MachineTask {
       event,
       takes,
       starts,
-      sends: this.#targets(state, sends, event),
+      sends: sendsOf(this.#facility.place, state, sends, event),
       emitted,
       logged,
       question: shown.question,
@@ -270,22 +271,6 @@ export class MachineTask {
       const place = { path: [...path, actor.src], id, ...(actor.sync ? { sync: true as const } : {}) }
       return [{ id, input: actor.input, place }]
     })
-  }
-
-  #targets(state: MachineState, sends: Macrostep['sends'], event: string | undefined): MachineChange['sends'] {
-    const { place } = this.#facility
-    const targets: Array<MachineChange['sends'][number]> = sends.map(({ to, event: sent, isTask }) => {
-      if (isTask) return { taskId: to, event: sent }
-      return to === '#parent' && place !== undefined
-        ? { taskId: place.parentId, event: sent }
-        : { actor: to, event: sent }
-    })
-    if (place?.sync && event !== undefined && state.status === 'active') {
-      const { status, value, context } = state
-      const snapshot = { status, value, context }
-      targets.push({ taskId: place.parentId, event: { type: `xstate.snapshot.${place.id}`, snapshot } })
-    }
-    return targets
   }
 }
 
@@ -312,11 +297,4 @@ function endOf(id: string, outcome: Outcome): MachineEvent {
         )
       : { name: 'Error', code: 'TASK_CANCELED', message: `The task of the machine "${id}" was canceled` }
   return { type: `xstate.error.actor.${id}`, error, actorId: id }
-}
-
-/** `engine.signal(task, 'PAY', { amount })` is the event PAY too; other payloads are its `payload`. */
-function eventOfSignal({ name, payload }: NonNullable<Arrivals['signal']>): MachineEvent {
-  if (payload === true) return { type: name }
-  if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return { ...payload, type: name }
-  return { type: name, payload }
 }

@@ -8,15 +8,18 @@ import { parse } from '../core/parse.ts'
 import type { CallOptions } from '../entities/call-options.ts'
 import { type Executor, executorOptionsSchema, makeExecutor, type Run } from '../entities/executor.ts'
 import type { HandlerTemplate } from '../entities/handler.ts'
+import type { MachineTraits } from '../entities/machine.ts'
 import { callOptionsSchema } from '../entities/options.ts'
 import type { OnInterrupt, RetryOptions } from '../entities/task-fields.ts'
 import { machineRunOf } from '../operations/machine-run.ts'
 import { fittingState, type MigrateMachine } from './changed-definition.ts'
 import { Definition } from './definition.ts'
+import { chartOfDefinition } from './definition-chart.ts'
 import { findingsOf } from './inspect-definition.ts'
 import { isMachine } from './logic-kind.ts'
 import { machineMark } from './machine-of.ts'
 import { MachineTask } from './machine-task.ts'
+import { moveAtRest } from './move-at-rest.ts'
 
 export interface MachineOptions {
   /** Names this state of the code; stored with each situation. Default: the `version` of the definition. */
@@ -95,6 +98,10 @@ export function machine<M extends AnyStateMachine>(
   const executor = {
     ...noTraits,
     ...(traits as Partial<Executor>),
+    machine: {
+      moveAtRest: (resting) => moveAtRest(root, resting),
+      chart: () => chartOfDefinition(definition),
+    } satisfies MachineTraits,
     run: (task: { input: unknown }, run: Run) => runMachine(root, migrate, task.input ?? undefined, run),
   } as Executor<InputFrom<M>, OutputFrom<M>>
   Object.defineProperty(executor, machineMark, { value: definition })
@@ -127,5 +134,6 @@ async function runMachine(
   const definition = root.at(facility.place?.path ?? [])
   const stored = facility.stored()
   const state = stored === undefined ? undefined : await fittingState(definition, migrate, stored, run)
+  facility.show(definition.machine.config, state?.state)
   return new MachineTask(definition, run, facility).toEnd(state, input)
 }

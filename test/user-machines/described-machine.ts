@@ -36,7 +36,7 @@ export type DescribedAction =
   /** Stops that helper. */
   | { do: 'stop' }
 
-/** In milliseconds; computed from the count. */
+/** In milliseconds, or computed from the count: 100 to 500. */
 export type DescribedDelay = number | 'byCount'
 
 export interface DescribedEdge {
@@ -143,7 +143,7 @@ const parts = setup({
       context.count >= params.atLeast && (!params.burns || context.fuel > 0),
   },
   actions: { note: (_scope, _params: { count: number }) => {} },
-  delays: { byCount: ({ context }) => 100 * (1 + (context.count % 5)) },
+  delays: { byCount: ({ context }) => 100 * (1 + (Math.abs(context.count) % 5)) },
 })
 
 type Config = Record<string, unknown>

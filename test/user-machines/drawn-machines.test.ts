@@ -16,28 +16,28 @@ const runOf = (description: MachineDescription, script: Script) => viewsOf(runne
 
 /** Of 400 runs, in how many this must have happened at least: about two thirds of what was measured. A failure prints what is. */
 const leastOf400: Record<string, number> = {
-  'a region beside another': 85,
-  'states within a state': 50,
-  'two states or more': 185,
-  'three states or more': 50,
-  'a named action': 220,
-  'an emitted event': 140,
-  'a timer of a state': 100,
-  'a delayed event': 32,
-  'a raised event': 54,
-  'an eventless transition': 105,
-  'the end of the states within a state': 17,
-  'a promise that succeeds': 45,
+  'a region beside another': 92,
+  'states within a state': 42,
+  'two states or more': 181,
+  'three states or more': 63,
+  'a named action': 223,
+  'an emitted event': 144,
+  'a timer of a state': 113,
+  'a delayed event': 27,
+  'a raised event': 60,
+  'an eventless transition': 103,
+  'the end of the states within a state': 12,
+  'a promise that succeeds': 34,
   'the end of an invoked child': 8,
-  'a failed promise': 55,
-  'a promise that succeeds after failures': 30,
-  'an invoked child': 135,
-  'a spawned child': 150,
-  'a message of a child': 57,
-  'the output of a child': 28,
-  'the end of the machine': 55,
-  'the failure of the machine': 22,
-  'no fuel': 50,
+  'a failed promise': 49,
+  'a promise that succeeds after failures': 27,
+  'an invoked child': 137,
+  'a spawned child': 152,
+  'a message of a child': 50,
+  'the output of a child': 21,
+  'the end of the machine': 60,
+  'the failure of the machine': 20,
+  'no fuel': 61,
 }
 
 function reachedIn({ regions }: MachineDescription, views: View[]): string[] {
@@ -108,7 +108,7 @@ describe('machines drawn at random', () => {
     const { failed, counterexample } = await fc.check(isNoAlarm, { seed: 20_301, numRuns: 200 })
     expect(failed).toBe(true)
     const [{ description, script }] = counterexample as [{ description: MachineDescription; script: Script }]
-    expect(script.length).toBeLessThan(6)
-    expect(JSON.stringify(description).length, JSON.stringify(description)).toBeLessThan(2000)
+    expect(script.length, JSON.stringify(script)).toBeLessThan(10)
+    expect(JSON.stringify(description).length, JSON.stringify(description)).toBeLessThan(2500)
   })
 })

@@ -15,6 +15,7 @@ import type {
   ShownTask,
   StreamItem,
   TaskEvent,
+  TaskMachine,
   TaskRowsPage,
   TeamContext,
   Why,
@@ -53,6 +54,8 @@ export class TaskSession {
   readonly events = signal<TaskEvent[]>([])
   /** Ids of the tasks that were forked from it, as many as are shown. */
   readonly forks = signal<string[]>([])
+  /** Null for a task without a machine. */
+  readonly machine = signal<TaskMachine | null>(null)
   readonly team = signal<TeamContext | null>(null)
   /** Newest first, as many as have been requested. */
   readonly facts = signal<Fact[]>([])
@@ -149,6 +152,7 @@ export class TaskSession {
     // When one is refused, none is left that would add to what is read again.
     await Promise.allSettled(reads)
     const [why, runs, calls] = await Promise.all(reads)
+    await this.#readMachine(get)
     this.why.value = why
     this.runs.value = runs
     this.calls.value = calls
@@ -179,6 +183,11 @@ export class TaskSession {
       }
       if (page.next === null) return
     }
+  }
+
+  async #readMachine(get: <T>(part: string) => Promise<T>): Promise<void> {
+    if (!this.events.value.some(({ type }) => type === 'machine.moved')) return
+    this.machine.value = (await get<{ machine: TaskMachine | null }>('/machine')).machine
   }
 
   async #readForks(): Promise<void> {

@@ -6,6 +6,14 @@ export interface GraphNode {
   id: string
   width: number
   height: number
+  /** The frame around it. */
+  frame?: string
+}
+
+/** A frame around boxes, and around other frames. */
+export interface GraphFrame {
+  id: string
+  frame?: string
 }
 
 export interface GraphEdge {
@@ -23,11 +31,18 @@ export interface Point {
   y: number
 }
 
+/** Center and size. */
+export interface PlacedFrame extends Point {
+  width: number
+  height: number
+}
+
 export interface PlacedGraph {
   width: number
   height: number
   /** Center of each box. */
   nodes: Map<string, Point>
+  frames: Map<string, PlacedFrame>
   /** Points of each arrow, and the center of its label. */
   edges: Map<string, { points: Point[]; label: Point | null }>
 }
@@ -38,6 +53,9 @@ export interface LayoutOptions {
   rankGap: number
 }
 
+/** A state may have a box and a frame. */
+const frameId = (id: string) => `frame:${id}`
+
 /** Space around the drawing. */
 const margin = 8
 
@@ -45,8 +63,9 @@ export function placeGraph(
   nodes: readonly GraphNode[],
   edges: readonly GraphEdge[],
   { direction, nodeGap, rankGap }: LayoutOptions,
+  frames: readonly GraphFrame[] = [],
 ): PlacedGraph {
-  const graph = new Graph({ multigraph: true })
+  const graph = new Graph({ multigraph: true, compound: true })
   graph.setGraph({
     rankdir: direction,
     nodesep: nodeGap,
@@ -57,6 +76,9 @@ export function placeGraph(
   })
   graph.setDefaultEdgeLabel(() => ({}))
   for (const { id, width, height } of nodes) graph.setNode(id, { width, height })
+  for (const { id } of frames) graph.setNode(frameId(id), {})
+  for (const { id, frame } of nodes) if (frame !== undefined) graph.setParent(id, frameId(frame))
+  for (const { id, frame } of frames) if (frame !== undefined) graph.setParent(frameId(id), frameId(frame))
   for (const { id, from, to, label, ranks = 1 } of edges) {
     graph.setEdge(from, to, label === undefined ? { minlen: ranks } : { ...label, labelpos: 'c', minlen: ranks }, id)
   }
@@ -74,6 +96,12 @@ export function placeGraph(
     width: right - left,
     height: whole.height ?? 0,
     nodes: new Map(nodes.map(({ id }) => [id, moved(graph.node(id) as Point)])),
+    frames: new Map(
+      frames.map(({ id }) => {
+        const placed = graph.node(frameId(id)) as PlacedFrame
+        return [id, { ...placed, ...moved(placed) }]
+      }),
+    ),
     edges: new Map(
       edges.map(({ id, label }) => {
         const { points = [], x, y = 0 } = routes.get(id) ?? {}

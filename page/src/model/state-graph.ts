@@ -8,7 +8,7 @@ export interface ChartEdge extends GraphEdge {
   event: string
   text: string
   /** Steps of the task along this edge. */
-  steps: PathStep[]
+  steps: Array<Pick<PathStep, 'n' | 'at'>>
 }
 
 export interface StateGraph {
@@ -16,16 +16,16 @@ export interface StateGraph {
   edges: ChartEdge[]
 }
 
-const letterWidth = 6.6
+export const letterWidth = 6.6
 const maxSteps = 3
 
 /** Numbers of the steps along an edge, shortened: `2, 4, 7 +12`. */
-export function stepNumbers(steps: readonly PathStep[]): string {
+export function stepNumbers(steps: ReadonlyArray<Pick<PathStep, 'n'>>): string {
   const shown = steps.slice(0, maxSteps).map(({ n }) => n)
   return steps.length > maxSteps ? `${shown.join(', ')} +${steps.length - maxSteps}` : shown.join(', ')
 }
 
-const labelOf = (text: string) => ({ width: text.length * letterWidth + 6, height: 15 })
+export const labelOf = (text: string) => ({ width: text.length * letterWidth + 6, height: 15 })
 
 export function stateGraphOf({ states }: MachineConfig, path: readonly PathStep[]): StateGraph {
   const names = Object.keys(states)

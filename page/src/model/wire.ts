@@ -2,6 +2,7 @@
 
 import type { Call } from '../../../src/entities/call.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
+import type { TaskMachine } from '../../../src/entities/machine-view.ts'
 import type { ModelStep } from '../../../src/entities/message.ts'
 import type { RunRecord } from '../../../src/entities/run.ts'
 import type { ScheduleRecord } from '../../../src/entities/schedule.ts'
@@ -9,7 +10,7 @@ import type { Task, TaskStatus } from '../../../src/entities/task.ts'
 import type { StreamItem, Why } from '../../../src/entities/views.ts'
 
 export type { Question } from '../../../src/entities/question.ts'
-export type { Call, RunRecord, StreamItem, Task, TaskEvent, TaskStatus, Why }
+export type { Call, RunRecord, StreamItem, Task, TaskEvent, TaskMachine, TaskStatus, Why }
 
 /** A task as in lists. Times are epoch milliseconds. */
 export interface TaskRow {

@@ -90,7 +90,7 @@ function Drawing({ chart, status, path }: { chart: Chart; status: TaskStatus; pa
           <StateNode key={node.id} {...node} placed={chart.placed} current={node.id === status} />
         ))}
       </svg>
-      <PathList path={path} />
+      <PathList path={path.map((step) => ({ ...step, event: step.event ?? 'moved', to: stateLooks[step.to].word }))} />
     </>
   )
 }
@@ -116,7 +116,7 @@ export function ArrowHeads() {
   )
 }
 
-function Edge({ edge, placed, latest }: { edge: ChartEdge; placed: PlacedGraph; latest: number }) {
+export function Edge({ edge, placed, latest }: { edge: ChartEdge; placed: PlacedGraph; latest: number }) {
   const place = placed.edges.get(edge.id)
   if (place === undefined) return null
   const last = edge.steps.at(-1)
@@ -162,8 +162,15 @@ function StateNode({ id, width, height, placed, current }: StateNodeProps) {
 
 const shownSteps = 12
 
+export interface ListedStep {
+  n: number
+  event: string
+  to: string
+  at: number
+}
+
 /** The path as text, with times. */
-function PathList({ path }: { path: PathStep[] }) {
+export function PathList({ path }: { path: ListedStep[] }) {
   const [whole, setWhole] = useState(false)
   if (path.length === 0) return <p class="note">It has not left its first state yet.</p>
   const shown = whole ? path : path.slice(-shownSteps)
@@ -178,7 +185,7 @@ function PathList({ path }: { path: PathStep[] }) {
       ) : null}
       {shown.map(({ n, event, to, at }) => (
         <li key={n} value={n}>
-          {event ?? 'moved'} → {stateLooks[to].word}{' '}
+          {event} → {to}{' '}
           <time dateTime={new Date(at).toISOString()} title={dateTime(at)}>
             {clockTime(at)}
           </time>

@@ -20,6 +20,7 @@ import { EventList } from './event-list.tsx'
 import { FactList } from './fact-list.tsx'
 import { Family } from './family.tsx'
 import { JsonTree } from './json-tree.tsx'
+import { MachinePanel } from './machine-panel.tsx'
 import { Markdown } from './markdown.tsx'
 import { Scrubber } from './scrubber.tsx'
 import { StateChart } from './state-chart.tsx'
@@ -149,6 +150,7 @@ function MainColumn({ open, shown, status, inPast, events, calls, runs, messages
   return (
     <>
       {own === undefined ? null : <Family own={own} />}
+      <MachinePanel open={open} shown={shown} status={status} />
       {status !== 'completed' || inPast || task.result === null ? null : (
         <Section title="Result">
           <TextOrJson value={task.result} label="result" />

@@ -8,7 +8,7 @@ import type { TeamPlace } from '../../entities/team.ts'
 import { callStatusesBefore, openCallStatuses } from '../../machines/call-machine.ts'
 import { unreadableValue } from '../damaged-columns.ts'
 import type { CallOutcome, LiveTask, Tx } from '../ledger.ts'
-import { change, pageOf, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, numberOf, pageOf, row, rows, type StatementCompiler, sql } from '../statement.ts'
 import {
   defineTable,
   json,
@@ -89,6 +89,7 @@ const literals = (statuses: readonly string[]) => sql.join(statuses.map((status)
 const open = sql<boolean>`status in (${literals(openCallStatuses)})`
 
 export function createCallTable(compiler: StatementCompiler): Tx['call'] {
+  const { prepareText } = compiler
   const { selectRow, select, inserts, saves } = statementsOf(compiler, calls)
   const selectById = selectRow('id')
   const selectOfTask = select((call, hole) => call.where('task_id', '=', hole('task', ofTask)).orderBy('seq', 'asc'))
@@ -113,6 +114,9 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       .orderBy('due_at', 'asc')
       .limit(hole('limit')),
   )
+  const lastSeq = prepareText(
+    (hole) => sql`select coalesce(max(seq), 0) as n from call where task_id = ${hole('task', ofTask)}`,
+  )
   const { selectLiveTask, updateEnded } = liveStatements(compiler)
 
   return {
@@ -134,6 +138,7 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       const found = yield* rows<CallRecord>(selectSince, { task, seq })
       return found.filter(({ kind }) => kinds.includes(kind)).map(calls.read)
     },
+    lastSeq: (task) => numberOf(lastSeq, { task }),
     open: (task) => calls.list(selectOpen, { task }),
     due: (now, limit) => calls.list(selectDue, { now, limit }),
     insert: inserts(['id'], 'tasks'),

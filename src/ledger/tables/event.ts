@@ -16,16 +16,16 @@ export const events = defineTable('event', {
 
 export function createEventTable(compiler: StatementCompiler): Tx['event'] {
   const { prepare } = compiler
-  const { insert } = statementsOf(compiler, events)
+  const { insert, select } = statementsOf(compiler, events)
   const after = eventsOnSide(compiler, '>', 'asc')
   const before = eventsOnSide(compiler, '<', 'desc')
   const selectLast = prepare((db) => db.selectFrom('event').select((query) => query.fn.max('seq').as('seq')))
-  const selectLastOf = prepare((db, hole) =>
-    db
-      .selectFrom('event')
-      .select((query) => query.fn.max('seq').as('seq'))
+  const selectLatestOf = select((event, hole) =>
+    event
       .where('task_id', '=', hole('task', ofTask))
-      .where('type', '=', hole('type')),
+      .where('type', '=', hole('type'))
+      .orderBy('seq', 'desc')
+      .limit(hole('limit')),
   )
   const insertEvent = insert()
 
@@ -36,7 +36,7 @@ export function createEventTable(compiler: StatementCompiler): Tx['event'] {
     pageBefore: before.page,
     ...createEventCounts(compiler),
     last: () => numberOf(selectLast),
-    lastOf: (task, type) => numberOf(selectLastOf, { task, type }),
+    latestOf: (task, type, limit) => events.list(selectLatestOf, { task, type, limit }),
     append: (event) => appendEvent(insertEvent, event),
   }
 }

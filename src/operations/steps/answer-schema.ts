@@ -61,13 +61,19 @@ function withoutDefault({ jsonSchema }: { jsonSchema: { default?: unknown } }): 
   delete jsonSchema.default
 }
 
-/** Refuses a step before it has written: a match must be made first. `matchingOutside` makes it and runs the step again. */
-class MatchNeeded extends Error {
-  readonly match: () => void
+/** Whether the step will make a task ready, which may start in the same commit. */
+type Wakes = boolean
 
-  constructor(match: () => void) {
-    super('An answer must be matched with its question outside of the step.')
-    this.match = match
+/**
+ * Refuses a step before it has written: work must be done first that does not belong into a transaction, such as matching an answer with its
+ * schema. `matchingOutside` does it and runs the step again.
+ */
+export class WorkNeeded extends Error {
+  readonly work: () => Wakes
+
+  constructor(work: () => Wakes) {
+    super('Work must be done outside of the step, which is repeated after it.')
+    this.work = work
   }
 }
 
@@ -85,29 +91,30 @@ export class GivenAnswer {
     this.value = value
   }
 
-  /** Why the value does not fit the question or the wait; undefined if it does. Called in a step. @throws MatchNeeded */
+  /** Why the value does not fit the question or the wait; undefined if it does. Called in a step. @throws WorkNeeded */
   problemWith(entry: Matched): ErrandError | undefined {
     const stored = (entry.params as SignalParams | QuestionParams).schema
     if (stored === undefined || stored === null) return undefined
     const schema = JSON.stringify(stored)
     const matched = this.#matched
     if (matched?.entryId === entry.id && matched.schema === schema) return matched.problem
-    throw new MatchNeeded(() => {
+    throw new WorkNeeded(() => {
       this.#matched = { entryId: entry.id, schema, problem: problemOf(entry, stored, this.value) }
+      return false
     })
   }
 }
 
 /** Runs a step in which a `GivenAnswer` may have to be matched: as often as it meets another question than the one matched before. */
-export async function matchingOutside<R>(attempt: () => Promise<R>): Promise<R> {
-  for (;;) {
+export async function matchingOutside<R>(attempt: (wakes: Wakes) => Promise<R>): Promise<R> {
+  for (let wakes = false; ; ) {
     try {
-      return await attempt()
+      return await attempt(wakes)
     } catch (error) {
-      if (!(error instanceof MatchNeeded)) throw error
+      if (!(error instanceof WorkNeeded)) throw error
       // Several answers may each take the whole time.
       await nextTurn()
-      error.match()
+      wakes = error.work()
     }
   }
 }

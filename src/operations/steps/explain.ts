@@ -6,6 +6,7 @@ import { sentenceOf } from '../../core/parse.ts'
 import { startOf } from '../../core/storable-text.ts'
 import type { CallRecord } from '../../entities/call.ts'
 import type { RunnableTasks } from '../../entities/executor.ts'
+import type { MachineDetails } from '../../entities/machine.ts'
 import { type Question, toQuestion } from '../../entities/question.ts'
 import { webhookName, webhookOfSignal } from '../../entities/signal.ts'
 import { isSettled, noReason, type TaskRecord } from '../../entities/task.ts'
@@ -15,6 +16,7 @@ import { obstacleOf, recordStateWord } from '../../machines/readiness.ts'
 import { agentName } from '../drafts/known-executors.ts'
 import { isPlanKey } from '../task/keys.ts'
 import { asShown, isLost, type LostRuns } from '../views/lost-runs.ts'
+import { machineWaitText } from './explain-machine.ts'
 import { explainLimits, familyText, listOf, nameOf } from './explain-other-tasks.ts'
 import { parkedRun } from './park.ts'
 import { loadTask, loadTasks } from './step-context.ts'
@@ -122,8 +124,8 @@ function* modelText(tx: Reads, task: TaskRecord, now: Now | undefined): Op<strin
   const latest = recent.find(({ type, data }) => type !== 'task.updated' && data['run'] !== null)
   const isAsked = latest !== undefined && (yield* tx.call.open(task.id)).length === 0
   const silent = isAsked ? silenceText(latest.at, now) : ''
-  const [cut] = yield* tx.event.after((yield* tx.event.lastOf(task.id, 'model.prompt_cut')) - 1, 1, task.id)
-  if (cut?.type !== 'model.prompt_cut') return silent
+  const [cut] = yield* tx.event.latestOf(task.id, 'model.prompt_cut', 1)
+  if (cut === undefined) return silent
   const { inputTokens, expectedTokens } = cut.data
   return `${silent} Its provider reports ${String(inputTokens)} tokens of about ${String(expectedTokens)} that it was sent, so the prompt was probably cut: give the server a larger context, or the agent fewer abilities.`
 }
@@ -170,9 +172,7 @@ function* whereParked(tx: Reads, task: TaskRecord): Op<string> {
 }
 
 function* claimedSince(tx: Reads, taskId: string): Op<string> {
-  const position = yield* tx.event.lastOf(taskId, 'task.claimed')
-  if (position === 0) return ''
-  const [claimed] = yield* tx.event.after(position - 1, 1, taskId)
+  const [claimed] = yield* tx.event.latestOf(taskId, 'task.claimed', 1)
   return claimed === undefined ? '' : ` since ${isoTime(claimed.at)}`
 }
 
@@ -294,6 +294,12 @@ function* explainRoot(tx: Reads, task: TaskRecord, lost: LostRuns): Op<string> {
 function* explainWaits(tx: Reads, task: TaskRecord, lost: LostRuns, base: Base): Op<Why> {
   const open = yield* tx.call.open(task.id)
   const awaited = yield* awaitedBy(tx, task)
+  const machine = open.find((entry) => entry.kind === 'machine')
+  if (machine !== undefined) {
+    const text = machineWaitText(machine.details as MachineDetails, (yield* loadTasks(tx, awaited)).map(nameOf))
+    const reason = awaited.length > 0 ? 'children' : 'signal'
+    return { ...base, reason, tasks: awaited, at: machine.dueAt, message: text }
+  }
   const waits = open.filter((entry) => entry.kind === 'sleep' || entry.kind === 'signal')
   if (awaited.length === 0 && waits.length > 0) return yield* explainOutside(tx, waits, base)
   const children = (yield* tx.task.children(task.id)).filter((child) => child.status !== 'completed')

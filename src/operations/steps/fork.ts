@@ -46,12 +46,12 @@ export const fork = (request: ForkRequest): Step<TaskRecord> => step('fork', dec
 function* decideFork(tx: Tx, request: ForkRequest): Op<TaskRecord> {
   const { taskId, options, host, caller } = request
   const original = yield* loadToChange(tx, taskId)
-  requireOwnWork(original)
   const recorded: Recorded = {
     task: original,
     entries: yield* tx.call.ofGeneration(taskId, original.generation),
     messages: yield* tx.message.list(taskId),
   }
+  requireOwnWork(original, recorded.entries)
   requireFitting(original, recorded, options)
   const point = forkPointOf(recorded, options.at)
   const made = 'result' in options ? callAt(point, options.result) : undefined
@@ -63,14 +63,16 @@ function* decideFork(tx: Tx, request: ForkRequest): Op<TaskRecord> {
   return task as TaskRecord
 }
 
-function requireOwnWork(task: TaskRecord): void {
+function requireOwnWork(task: TaskRecord, entries: readonly CallRecord[]): void {
   const why = task.group
     ? 'it is a group, which has no work of its own. Fork one of its tasks'
     : task.executor === null
       ? 'no executor works on it, so nothing would continue the fork. Create a new task'
-      : task.policy.team === undefined
-        ? undefined
-        : 'it works in a team, and its place there and what the team knows cannot be had twice. Create a new task'
+      : task.policy.team !== undefined
+        ? 'it works in a team, and its place there and what the team knows cannot be had twice. Create a new task'
+        : entries.some(({ kind }) => kind === 'machine')
+          ? 'it is a machine, whose journal does not keep its earlier situations. Create a new task'
+          : undefined
   if (why === undefined) return
   throw new ErrandError('INVALID_INPUT', `Cannot fork ${titleOf(task)}: ${why}.`, { taskId: task.id })
 }

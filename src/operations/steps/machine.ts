@@ -1,6 +1,6 @@
 // A macrostep of a user's machine: the event that it consumed, its next situation, and what follows at once, in one transaction. The
 // macrostep itself was computed before, from what was read, because guards and `assign` are code of users.
-import type { CallRecord } from '../../entities/call.ts'
+import { type CallRecord, callKinds } from '../../entities/call.ts'
 import type { MachineDetails, MachineEvent } from '../../entities/machine.ts'
 import { isSettled, type Outcome, type TaskRecord } from '../../entities/task.ts'
 import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
@@ -10,8 +10,8 @@ import { type CreateRequest, create } from './create.ts'
 import { loadLive, type RunRef } from './journal.ts'
 import { failEntry, isOver } from './journal-closing.ts'
 import { withdrawn } from './race.ts'
-import { signal } from './signal.ts'
-import { eventOf, type StepContext } from './step-context.ts'
+import { publishMove, saveMachine } from './save-machine.ts'
+import type { StepContext } from './step-context.ts'
 import { suspendRun } from './suspend.ts'
 import { transition } from './transition.ts'
 import { beginWait } from './wait.ts'
@@ -27,11 +27,13 @@ export interface MachineStep {
   /** The entry as it will be: new, or the one that `isNew: false` names. */
   entry: NewCall
   isNew: boolean
-  details: MachineDetails
+  details: Omit<MachineDetails, 'since'>
+  /** The `since` of before, when a promise goes on that began earlier; absent: from here on. */
+  since?: number | undefined
   /** The signal that is consumed. */
   takes?: number | undefined
-  /** What happened, for the audit trail; absent: nothing, the situation is only amended. */
-  moved?: { event: string } | undefined
+  /** What the machine has consumed, for the audit trail; absent: it has not moved. */
+  event?: string | undefined
   /** The waits whose ends are consumed, and those that are not needed any more, with open questions. */
   ends: readonly string[]
   children: readonly ChildMachine[]
@@ -85,8 +87,10 @@ function* write(tx: Tx, ref: RunRef, given: MachineStep, request: StepContext): 
   }
   for (const wait of given.waits) yield* beginWait(wait, request).decide(tx)
   for (const send of given.sends) yield* send.decide(tx)
-  yield* save(tx, given, request)
-  yield* publish(tx, task, given, request)
+  const { entry, isNew, details, emitted, logged, event } = given
+  const since = given.since ?? (yield* tx.call.lastSeq(entry.taskId)) + 1
+  yield* saveMachine(tx, entry, isNew, { ...details, since }, request)
+  yield* publishMove(tx, task, details.state, { event, emitted, logged }, request)
   if (given.question !== undefined) yield* tx.call.insert(given.question)
 }
 
@@ -103,44 +107,6 @@ function* stopChildren(tx: Tx, ids: readonly string[], ctx: StepContext): Op<voi
     if (child === undefined || isSettled(child.status)) continue
     yield* transition(tx, child, 'cancel', ctx, { set: { statusReason: 'its state was left' } })
   }
-}
-
-function* save(tx: Tx, { entry, isNew, details }: MachineStep, ctx: StepContext): Op<void> {
-  const isDone = details.state.status === 'done'
-  const saved = {
-    ...entry,
-    status: isDone ? ('completed' as const) : ('pending' as const),
-    details,
-    dueAt: isDone ? null : (details.next?.dueAt ?? null),
-    updatedAt: ctx.at,
-  }
-  if (isNew) yield* tx.call.insert(saved)
-  else yield* tx.call.save(saved)
-}
-
-function* publish(
-  tx: Tx,
-  task: TaskRecord,
-  { details, moved, emitted, logged }: MachineStep,
-  ctx: StepContext,
-): Op<void> {
-  const { run } = task
-  const { value, step: number } = details.state
-  if (moved !== undefined) {
-    yield* tx.event.append(eventOf(ctx, 'machine.moved', task, { event: moved.event, value, step: number, run }))
-  }
-  for (const event of emitted) yield* tx.event.append(eventOf(ctx, 'machine.emitted', task, { event, run }))
-  for (const text of logged) yield* tx.event.append(eventOf(ctx, 'output.written', task, { text, run }))
-}
-
-/** A send of a machine, or of one of its actions. A task that has settled gets nothing, as an actor that was stopped. */
-export function sendToTask(to: string, event: MachineEvent, ctx: StepContext): Step<unknown> {
-  const sending = signal({ ...ctx, taskId: to, name: event.type, payload: event, sentId: null })
-  return step('send to task', function* (tx) {
-    const task = yield* tx.task.get(to)
-    if (task !== undefined && isSettled(task.status)) return
-    yield* sending.decide(tx)
-  })
 }
 
 /** What has arrived for a machine since. */
@@ -183,7 +149,16 @@ export function snapshotShown({ status, value, context, output }: MachineDetails
   return { status, value, context, ...(output === undefined ? {} : { output }) }
 }
 
+/** What a run of a machine may ask for again. A new attempt reads all, because the attempt before has closed the entry of the machine. */
+export function* entriesOfMachine(tx: Reads, taskId: string): Op<CallRecord[]> {
+  const entry = (yield* tx.call.open(taskId)).find(({ kind }) => kind === 'machine')
+  if (entry === undefined) return yield* tx.call.list(taskId)
+  const { since } = entry.details as MachineDetails
+  return [entry, ...(yield* tx.call.since(taskId, since, [...callKinds]))]
+}
+
 /** The latest entry of the machine of a task; undefined for a task without one. */
 export function* machineEntryOf(tx: Reads, taskId: string): Op<CallRecord | undefined> {
-  return (yield* tx.call.list(taskId, ['machine'])).at(-1)
+  const open = (yield* tx.call.open(taskId)).find(({ kind }) => kind === 'machine')
+  return open ?? (yield* tx.call.list(taskId, ['machine'])).at(-1)
 }

@@ -2,12 +2,14 @@
 // transaction that records both.
 import { ErrandError, type StoredError } from '../../core/errors.ts'
 import type { CallRecord } from '../../entities/call.ts'
+import type { MachineEvent } from '../../entities/machine.ts'
 import { maxKeptSignals } from '../../entities/signal.ts'
 import { isSettled, type TaskRecord } from '../../entities/task.ts'
 import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../../ledger/ledger.ts'
 import { acceptedEvents } from '../../machines/task-edges.ts'
 import { GivenAnswer } from './answer-schema.ts'
 import { loadLive } from './journal.ts'
+import { type MachinesHere, SignalAtRest, storeMove } from './machine-at-rest.ts'
 import { endRace, type WaitBegun } from './race.ts'
 import { eventOf, loadToChange, type StepContext } from './step-context.ts'
 import { wake } from './wait.ts'
@@ -18,11 +20,14 @@ export interface SignalRequest extends StepContext {
   payload: unknown
   /** A signal of this name that was sent with this id is not sent again; null: each is another one. */
   sentId: string | null
+  /** The machines of this engine; absent: it moves none without a run. */
+  machines?: MachinesHere | undefined
 }
 
 /** Returns false for a repetition. Run it with `matchingOutside`. */
 export function signal(request: SignalRequest): Step<boolean> {
   const given = new GivenAnswer(request.payload)
+  const atRest = request.machines && new SignalAtRest(request.machines, request, sendToTask)
   return step('signal', function* (tx) {
     const { taskId, name, payload, sentId, at } = request
     const task = yield* loadToChange(tx, taskId)
@@ -33,6 +38,17 @@ export function signal(request: SignalRequest): Step<boolean> {
     if (problem !== undefined) throw problem
     const machine =
       wait === undefined ? (yield* tx.call.open(taskId)).find(({ kind }) => kind === 'machine') : undefined
+    if (machine !== undefined && (yield* tx.signal.oldestKept(taskId)) === undefined) {
+      const move = atRest?.moveOf(task, machine, request)
+      if (move !== undefined) {
+        const takenBy = `${machine.id}/${move.move.state.step}`
+        yield* tx.signal.insert({ taskId, name, sentId, createdAt: at, payload: null, takenBy })
+        const ids = { ...(sentId === null ? {} : { signalId: sentId }), callId: machine.id }
+        yield* tx.event.append(eventOf(request, 'signal.received', task, { signal: name, ...ids }))
+        yield* storeMove(tx, task, machine, move, name, request)
+        return true
+      }
+    }
     if (wait === undefined) yield* requireRoom(tx, task)
     const taken = wait === undefined ? { payload, takenBy: null } : { payload: null, takenBy: wait.id }
     yield* tx.signal.insert({ taskId, name, sentId, createdAt: at, ...taken })
@@ -42,6 +58,16 @@ export function signal(request: SignalRequest): Step<boolean> {
     // It takes them in a macrostep, in the order of arrival.
     else if (machine !== undefined) yield* wake(tx, task, machine.id, request)
     return true
+  })
+}
+
+/** A send of a machine, or of one of its actions. A task that has settled gets nothing, as an actor that was stopped. */
+export function sendToTask(to: string, event: MachineEvent, ctx: StepContext): Step<unknown> {
+  const sending = signal({ ...ctx, taskId: to, name: event.type, payload: event, sentId: null })
+  return step('send to task', function* (tx) {
+    const task = yield* tx.task.get(to)
+    if (task !== undefined && isSettled(task.status)) return
+    yield* sending.decide(tx)
   })
 }
 

@@ -44,8 +44,6 @@ interface ChangeDefinition<Id extends string, S extends Shape> {
   models?: boolean
   /** Ids of further tasks that the input names. Default: none. */
   others?(input: Input<S>): readonly string[]
-  /** It may make the task ready, to start in the same commit. */
-  wakes?: true
   /** Answer with the task as the step wrote it, because it may have another owner by the time of a second read. */
   answersWritten?: true
   /** The step that makes the change. The right to access the task, and its version, are validated in the same transaction. */
@@ -70,7 +68,7 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
   const { id, description, routes, verb, access = 'control', args = [], models = true, others = () => [] } = definition
   async function change(context: ChangeContext, given: Input<S>, ctx: StepContext): Promise<Task> {
     const step = definition.step(given, requestedBy(ctx, context.caller), context)
-    const written = await applyTo(context, subjectOf(given), step, others(given), definition.wakes)
+    const written = await applyTo(context, subjectOf(given), step, others(given))
     if (definition.answersWritten) return (await context.host.views([written as TaskRecord]))[0] as Task
     return context.host.view(subjectOf(given).taskId)
   }
@@ -113,10 +111,9 @@ export function applyTo<R>(
   { taskId, expectedVersion }: Subject,
   step: Step<R>,
   others: readonly string[] = [],
-  wakes = false,
 ): Promise<R> {
   const judged = within(expecting(step, taskId, expectedVersion), caller, [taskId, ...others])
-  return matchingOutside(() => (wakes ? host.wakingStep(judged) : host.step(judged)))
+  return matchingOutside((wakes) => (wakes ? host.wakingStep(judged) : host.step(judged)))
 }
 
 function subjectOf(input: unknown): Subject {

@@ -14,6 +14,7 @@ import { taskGet } from './get.ts'
 import { taskGraph } from './graph.ts'
 import { taskHeartbeat } from './heartbeat.ts'
 import { taskList } from './list.ts'
+import { taskMachine } from './machine.ts'
 import { taskMessages } from './messages.ts'
 import { taskNote } from './note.ts'
 import { taskPause } from './pause.ts'
@@ -39,6 +40,7 @@ export const taskOperations = [
   taskUpdate,
   taskDelete,
   taskWhy,
+  taskMachine,
   taskRuns,
   taskCalls,
   taskMessages,

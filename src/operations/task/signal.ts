@@ -2,7 +2,10 @@
 import { z } from 'zod'
 import { ErrandError } from '../../core/errors.ts'
 import { faithfulImage } from '../../core/json.ts'
+import { isExecutor } from '../../entities/executor.ts'
 import { maxSignalBytes, signalIdSchema, signalNameSchema } from '../../entities/signal.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import type { MachinesHere } from '../steps/machine-at-rest.ts'
 import { signal } from '../steps/signal.ts'
 import { taskChange } from './define-change.ts'
 
@@ -25,10 +28,22 @@ export const taskSignal = taskChange({
       .describe('Identifies what has happened: a signal of this name that was sent with this id is not sent again.'),
   }),
   args: ['name', 'payload'],
-  wakes: true,
-  step: ({ taskId, name, payload, id }, ctx) =>
-    signal({ ...ctx, taskId, name, payload: payloadOf(payload), sentId: id ?? null }),
+  step: ({ taskId, name, payload, id }, ctx, { host }) =>
+    signal({ ...ctx, taskId, name, payload: payloadOf(payload), sentId: id ?? null, machines: machinesOf(host) }),
 })
+
+/** An engine that does not work only sends. */
+function machinesOf({ drafter, redaction, isWorking }: AbilityHost): MachinesHere | undefined {
+  if (!isWorking()) return undefined
+  const { executors } = drafter.context
+  return {
+    redaction,
+    traitsOf(name) {
+      const executor = executors.get(name)
+      return isExecutor(executor) ? executor.machine : undefined
+    },
+  }
+}
 
 /** @throws ErrandError INVALID_INPUT for null, which a wait returns after its time-out; LIMIT_EXCEEDED */
 export function payloadOf(given: unknown): unknown {

@@ -2,7 +2,7 @@
 // whether it came in pieces or not. Announcements are left out, because the calls that they announce are noted.
 
 import type { StreamItem } from '../../engine/engine-api.ts'
-import { stateText } from '../../entities/machine.ts'
+import { stateText } from '../../entities/machine-view.ts'
 import { failureSuffix } from '../../entities/task.ts'
 import { toolText } from './event-fields.ts'
 import { cleanLine, cleanText, firstLine } from './terminal-text.ts'

@@ -2,7 +2,7 @@
 
 import type { BoardTask } from '../../entities/board.ts'
 import type { TaskEvent } from '../../entities/event.ts'
-import { stateText } from '../../entities/machine.ts'
+import { stateText } from '../../entities/machine-view.ts'
 import { answeredText, failureText, reasonText, textOf } from './event-fields.ts'
 import { cleanLine } from './terminal-text.ts'
 

@@ -3,7 +3,7 @@
 
 import { clipped } from '../../core/storable-text.ts'
 import type { StreamItem } from '../../engine/engine-api.ts'
-import { stateText } from '../../entities/machine.ts'
+import { stateText } from '../../entities/machine-view.ts'
 import { failureSuffix } from '../../entities/task.ts'
 import { toolText } from './event-fields.ts'
 import { cleanLine, firstLine, shownPiece } from './terminal-text.ts'

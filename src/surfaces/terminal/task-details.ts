@@ -8,6 +8,7 @@ import type { Call } from '../../entities/call.ts'
 import { type Message, reasoningIn, usageOf } from '../../entities/message.ts'
 import type { RunRecord } from '../../entities/run.ts'
 import type { Task } from '../../entities/task.ts'
+import { machineLines } from './machine-lines.ts'
 import { shellCommand } from './shell-quote.ts'
 import { type Columns, formatTable } from './table.ts'
 import { ownerLabel, stateLabel, type TaskNumbers, taskLabel, taskNumber, taskNumbers } from './task-labels.ts'
@@ -23,8 +24,9 @@ type TaskDetails = Awaited<ReturnType<typeof readTaskDetails>>
 
 /** `team` is undefined for a task without a branch of memory. */
 export async function readTaskDetails(engine: Engine, task: Task) {
-  const [why, runs, calls, messages, context, numberOf] = await Promise.all([
+  const [why, machine, runs, calls, messages, context, numberOf] = await Promise.all([
     engine.why(task.id),
+    engine.machine(task.id),
     engine.runs(task.id, { generation: task.generation }),
     engine.calls(task.id, { generation: task.generation }),
     engine.messages(task.id),
@@ -36,12 +38,12 @@ export async function readTaskDetails(engine: Engine, task: Task) {
   ])
   const { branch, type } = context.task
   const team = branch === null ? undefined : { branch, type, progress: context.progress }
-  return { task, why, runs, calls, messages, team, numberOf }
+  return { task, why, machine, runs, calls, messages, team, numberOf }
 }
 
 /** Lines for `errand show`. */
 export function formatTaskDetails(
-  { task, why, runs, calls, messages, team, numberOf }: TaskDetails,
+  { task, why, machine, runs, calls, messages, team, numberOf }: TaskDetails,
   columns: number | undefined,
 ): string[] {
   return [
@@ -49,6 +51,7 @@ export function formatTaskDetails(
     `  ${cleanText(why.message)}`,
     '',
     ...formatFields({ ...task, ...numbersOf(task, numberOf), ...teamFields(task, team) }),
+    ...(machine === null ? [] : ['', ...machineLines(machine, narrower(columns))]),
     ...section('runs', runs.length, runTable(runs, narrower(columns))),
     ...section('calls', calls.length, callTable(calls, narrower(columns))),
     ...describeConversation(messages),

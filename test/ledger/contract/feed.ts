@@ -1,4 +1,5 @@
 // The feed: all readers see events in the order of commits, regardless of clocks.
+import type { EventType } from '../../../src/entities/event.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { eventRow, messageRow, someTime, taskRow } from '../factories.ts'
 import { appended, idsIn, type Theme, write } from './contract-world.ts'
@@ -104,7 +105,7 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       expect((await ledger.read((tx) => tx.task.asOf(seqs[3] as number, 1, second?.task.seq ?? 0))).length).toBe(1)
     })
 
-    proves('lastOf returns the latest position of a type of event for a task, and 0 without one', async (ledger) => {
+    proves('latestOf returns the latest events of a type of a task, latest first', async (ledger) => {
       const seqs = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a' }))
         const first = yield* appended(tx, eventRow({ taskId: 'a', type: 'task.started' }))
@@ -112,9 +113,12 @@ export const feed: Theme = ({ describe, proves, expect }) => {
         yield* tx.event.append(eventRow({ taskId: 'a', type: 'task.paused' }))
         return [first, second]
       })
-      expect(await ledger.read((tx) => tx.event.lastOf('a', 'task.started'))).toBe(seqs[1])
-      expect(await ledger.read((tx) => tx.event.lastOf('a', 'task.failed'))).toBe(0)
-      expect(await ledger.read((tx) => tx.event.lastOf('b', 'task.started'))).toBe(0)
+      const latestOf = async (task: string, type: EventType, limit: number) =>
+        (await ledger.read((tx) => tx.event.latestOf(task, type, limit))).map(({ seq }) => seq)
+      expect(await latestOf('a', 'task.started', 1)).toEqual([seqs[1]])
+      expect(await latestOf('a', 'task.started', 9)).toEqual([seqs[1], seqs[0]])
+      expect(await latestOf('a', 'task.failed', 9)).toEqual([])
+      expect(await latestOf('b', 'task.started', 9)).toEqual([])
     })
 
     proves('the feed of an empty ledger is empty', async (ledger) => {

@@ -1,11 +1,13 @@
 // A process that serves an engine with its page, for the browser tests and for the pictures in the documents. Its executors wait, ask and
 // spread out, so that there is a task in any state. It can be killed and started again on the same ledger.
 import { setTimeout as delay } from 'node:timers/promises'
+import { assign, createMachine } from 'xstate'
 import { z } from 'zod'
 import { createEngine, defineAbility, defineExecutor, shell } from '../../../src/index.ts'
 import type { Principal } from '../../../src/surfaces/http/index.ts'
 import { serve } from '../../../src/surfaces/http/page/serve.ts'
 import { createScriptedModel } from '../../../src/testing/index.ts'
+import { machine } from '../../../src/user-machines/index.ts'
 
 const [ledger = '', port = '0', token = '', readersToken = ''] = process.argv.slice(2)
 
@@ -134,6 +136,31 @@ const paying = [
   { text: 'It is paid.', usage: { inputTokens: 1_300, outputTokens: 6 } },
 ]
 
+/** The machine that docs/guides/page.md shows. */
+const order = machine(
+  createMachine({
+    id: 'order',
+    context: { card: null },
+    initial: 'open',
+    states: {
+      open: {
+        on: {
+          PAY: { target: 'paid', actions: assign({ card: ({ event }) => event.card ?? null }) },
+          CANCEL: 'canceled',
+        },
+        after: { 86400000: 'canceled' },
+      },
+      paid: {
+        initial: 'packing',
+        states: { packing: { on: { PACKED: 'sending' } }, sending: {} },
+        on: { DELIVERED: 'done' },
+      },
+      done: { type: 'final' },
+      canceled: { type: 'final' },
+    },
+  }),
+)
+
 const engine = await createEngine({
   ledger,
   executors: {
@@ -150,6 +177,7 @@ const engine = await createEngine({
     collects,
     writes,
     prints,
+    order,
     shell,
   },
   abilities: [pay],

@@ -202,6 +202,7 @@ it('bob does with his own tasks what a client without the scope could do', async
   for (const [method, path, body] of [
     ['GET', `/tasks/${mine}`],
     ['GET', `/tasks/${mine}/why`],
+    ['GET', `/tasks/${mine}/machine`],
     ['GET', `/tasks/${next}/events`],
     ['POST', `/tasks/${mine}/start`, {}],
     ['PATCH', `/tasks/${mine}`, { name: 'renamed' }],

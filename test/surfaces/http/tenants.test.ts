@@ -51,6 +51,7 @@ it('V-08 a tenant over HTTP sees and changes its own tasks, and reaches those of
   for (const [method, path, body] of [
     ['GET', `/tasks/${taskId}`],
     ['GET', `/tasks/${taskId}/why`],
+    ['GET', `/tasks/${taskId}/machine`],
     ['GET', `/tasks/${taskId}/messages`],
     ['GET', `/tasks/${taskId}/stream`],
     ['PATCH', `/tasks/${taskId}`, { name: 'mine' }],

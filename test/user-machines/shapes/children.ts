@@ -93,7 +93,7 @@ const todo = setup({
   output: ({ context }) => ({ text: context.text }),
 })
 
-/** Actors are spawned into the context, where references to them stay, and are stopped by id. */
+/** Actors are spawned into the context, where references to them stay, also after they have ended. An event for one that has ended is dropped. */
 const todos = setup({
   types: {
     context: {} as { items: ActorRefFrom<typeof todo>[]; log: string[] },
@@ -253,6 +253,7 @@ export const childShapes: Shape[] = [
       { type: 'ADD', id: 'b', text: 'tea' },
       { type: 'EDIT', id: 'a', text: 'oat milk' },
       { type: 'CHECK', id: 'b' },
+      { type: 'EDIT', id: 'b', text: 'too late' },
       { type: 'REMOVE', id: 'a' },
       { type: 'ADD', id: 'a', text: 'salt' },
       { type: 'EDIT', id: 'a', text: 'sea salt' },

@@ -1,4 +1,5 @@
-// All shapes of machines with which a durable run is compared with XState, by theme.
+// All shapes of machines with which a durable run is compared with XState, by theme. None depends on what a restart cannot restore, such as a
+// callback that sends events as soon as it runs.
 
 import type { Shape } from '../machine-runner.ts'
 import { childShapes } from './children.ts'

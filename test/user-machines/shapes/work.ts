@@ -130,7 +130,7 @@ const download = setup({
   },
 })
 
-/** A callback receives events and sends others back, until its state is left. */
+/** A callback receives events and sends others back, until its state is left. It sends none unasked, for a restart runs it again. */
 const chat = setup({
   types: {
     context: {} as { lines: string[]; drafts: number },
@@ -142,7 +142,6 @@ const chat = setup({
   },
   actors: {
     socket: fromCallback<{ type: 'OUT'; text: string }, { room: string }>(({ sendBack, receive, input }) => {
-      sendBack({ type: 'LINE', text: `joined ${input.room}` })
       receive((event) => sendBack({ type: 'LINE', text: `${input.room}: ${event.text}` }))
     }),
   },

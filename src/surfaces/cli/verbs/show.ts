@@ -8,7 +8,7 @@ import { defineVerb } from '../verb.ts'
 
 export const show = defineVerb({
   usage: 'show ID',
-  help: 'Shows everything about a task: its fields, runs and calls, its conversation with token usage, the progress of its team, and why it does not run.',
+  help: 'Shows everything about a task: its fields, its machine, runs and calls, its conversation with token usage, the progress of its team, and why it does not run.',
   positionals: { min: 1, max: 1 },
   run: (io, args) =>
     withTask(io, args, async (engine, found) => {
