@@ -162,6 +162,7 @@ export class RunMachineState implements MachineRun {
     const spec = {
       name: id,
       executor: task.executor,
+      autoStart: true,
       ...(input === undefined ? {} : { input }),
       ...(task.policy.onInterrupt === undefined ? {} : { onInterrupt: task.policy.onInterrupt }),
       // Its parent decides what follows from its failure.

@@ -1,6 +1,5 @@
 // A machine of users as it is shown: its situation, its latest moves, and the structure of its definition, which the ledger keeps for
 // processes that do not have the definition.
-import type { MachineDetails } from './machine.ts'
 
 /** A transition of a state. */
 export interface DrawnTransition {
@@ -59,7 +58,7 @@ export interface TaskMachine {
   /** Descriptors of the events that the present states handle. */
   accepts: string[]
   /** What it gets by itself next, and when, in epoch milliseconds. */
-  next: MachineDetails['next']
+  next: { event: string; dueAt: number } | null
   /** The number of its macrosteps so far. */
   step: number
   /** Null as `id`. */

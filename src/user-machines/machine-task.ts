@@ -33,8 +33,8 @@ export class MachineTask {
   readonly #inbox: ActorMessage[] = []
   #bell: (() => void) | undefined
   #shown = new Map<string, unknown>()
-  /** Signals that are there beside the one that is taken: the machine does not rest before them. */
-  #isMoreKept = false
+  /** More has arrived than what is taken: the machine does not rest before it. */
+  #isMoreThere = false
 
   constructor(definition: Definition, run: Run, facility: MachineRun) {
     this.#definition = definition
@@ -153,7 +153,6 @@ export class MachineTask {
         if (message !== undefined) return message
         const arrivals = await this.#facility.arrivals(state)
         this.#shown = arrivals.shown
-        this.#isMoreKept = arrivals.kept > 1
         const arrived = this.#arrived(state, arrivals)
         if (arrived !== undefined) return arrived
         if (!this.#live.isCalling && !this.#live.isLive && this.#inbox.length === 0) return undefined
@@ -179,9 +178,11 @@ export class MachineTask {
   }
 
   /** The earliest of what has arrived. A machine that is a task sends all it has to send before it ends. */
-  #arrived(state: MachineState, { signal, ended }: Arrivals): Taken | undefined {
+  #arrived(state: MachineState, { signal, kept, ended }: Arrivals): Taken | undefined {
     const now = this.#facility.now()
-    const due = state.timers.filter(({ dueAt }) => dueAt <= now).sort((one, other) => one.dueAt - other.dueAt)[0]
+    const allDue = state.timers.filter(({ dueAt }) => dueAt <= now).sort((one, other) => one.dueAt - other.dueAt)
+    const [due] = allDue
+    this.#isMoreThere = allDue.length + kept + ended.length > 1
     if (due !== undefined && (signal === undefined || due.dueAt <= signal.createdAt)) {
       const timers = state.timers.filter((timer) => timer !== due)
       return { event: due.event, state: { ...state, timers }, ...(due.to === undefined ? {} : { to: due.to }) }
@@ -241,7 +242,7 @@ export class MachineTask {
     const shown = this.#definition.shown(this.#scope(), state)
     const starts = this.#starts(state)
     const isQuiet =
-      state.status === 'active' && state.effects.length === 0 && state.queue.length === 0 && !this.#isMoreKept
+      state.status === 'active' && state.effects.length === 0 && state.queue.length === 0 && !this.#isMoreThere
     const rests = isQuiet && !this.#live.isCalling && this.#inbox.length === 0 && this.#sleepsIn(state, starts)
     const change: MachineChange = {
       before,

@@ -23,6 +23,7 @@ const others: Record<string, string> = {
   hook: 'the board again, for coding agents',
   trust: 'says only which ledger is trusted',
   ledger: 'copies and checks rows, and prints no task',
+  machine: 'reads a file, and prints no task',
   init: 'writes files and prints their names',
   completion: 'prints a script for a shell',
   ask: 'prints the same events as `run`',

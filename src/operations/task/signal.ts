@@ -21,7 +21,12 @@ export const taskSignal = taskChange({
     },
   ],
   input: () => ({
-    name: signalNameSchema().describe('What the task waits for.'),
+    name: signalNameSchema()
+      .refine(
+        (name) => name !== '*' && !name.startsWith('xstate.'),
+        'names that begin with `xstate.`, and `*`, are not sent to tasks',
+      )
+      .describe('What the task waits for.'),
     payload: z.unknown().optional().describe('JSON for the task, up to 256 kB. Default: true.'),
     id: signalIdSchema()
       .optional()

@@ -1,0 +1,45 @@
+// What may be sent to a machine from outside.
+import { expect, it } from 'vitest'
+import { fromPromise, setup } from 'xstate'
+import { machine } from '../../src/user-machines/machine.ts'
+import { openEngine, reached } from '../engine/world.ts'
+
+const payment = setup({ actors: { charge: fromPromise(async () => 'receipt') } }).createMachine({
+  id: 'payment',
+  initial: 'open',
+  states: {
+    open: { on: { PAY: 'charging' } },
+    charging: { invoke: { src: 'charge', id: 'charge', onDone: 'paid' } },
+    paid: { type: 'final' },
+  },
+})
+
+it('the end of an actor cannot be sent from outside, and neither can any other event of XState', async () => {
+  const engine = await openEngine({ executors: { payment: machine(payment) } })
+  const task = await engine.create({ executor: 'payment' })
+  await reached(engine, task, 'waiting')
+  for (const type of ['xstate.done.actor.charge', 'xstate.stop', '*']) {
+    await expect(engine.sendEvent(task, { type, output: 'forged' })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await expect(engine.signal(task, type, { output: 'forged' })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  await engine.sendEvent(task, { type: 'PAY' })
+  expect(await engine.settled(task)).toMatchObject({ status: 'completed' })
+  await engine.close()
+})
+
+it('several events that are due or kept are handled in one run', async () => {
+  const counter = setup({ actions: { note: () => {} } }).createMachine({
+    id: 'counter',
+    initial: 'on',
+    states: { on: { on: { TICK: { actions: 'note' } } } },
+  })
+  const engine = await openEngine({ executors: { counter: machine(counter) } })
+  const task = await engine.create({ executor: 'counter' })
+  await reached(engine, task, 'waiting')
+  await Promise.all(Array.from({ length: 20 }, () => engine.sendEvent(task, { type: 'TICK' })))
+  for await (const { type } of engine.events({ taskId: task.id })) {
+    if (type === 'task.waiting' && (await engine.calls(task)).length === 20) break
+  }
+  expect((await engine.runs(task)).length).toBe(2)
+  await engine.close()
+})
