@@ -82,7 +82,7 @@ export class MachineTask {
       if (target !== undefined) return this.#write(state, enter(this.#scope(), state, target), { event: 'errand.goto' })
       if (!this.#facility.isClosed || state.status === 'done') return state
       // What has arrived in an earlier attempt is looked for before the machine rests.
-      this.#isMoreKept = true
+      this.#isMoreThere = true
       // The number of the step stays: the calls of its actions are found by it.
       return this.#write(state, { state, sends: [], emitted: [], logged: [] }, {})
     }
