@@ -62,12 +62,23 @@ export class RunMachineState implements MachineRun {
   stored(): MachineState | undefined {
     if (this.#found === undefined) return undefined
     const parsed = safeParse(machineStateSchema(), (this.#found.details as MachineDetails | null)?.state)
-    if (parsed.success) return parsed.data as MachineState
+    if (parsed.success) return this.#withStandingAsk(parsed.data as MachineState)
     const why = issueText(issuesIn(parsed.error).slice(0, 3))
     throw new Failure(
       `The situation of the machine cannot be read: ${why}. It was written by another version of errand, or changed by hand: \`errand ledger check\` looks for damage.`,
       { code: 'INVALID_RESULT', retry: false },
     )
+  }
+
+  get isClosed(): boolean {
+    return this.#entry === undefined
+  }
+
+  /** A question that was withdrawn with an attempt is asked again; one that was answered is not. */
+  #withStandingAsk({ ask, ...state }: MachineState): MachineState {
+    if (ask === undefined) return state
+    const isStanding = !this.isClosed || this.#core.journal.withId(ask.callId)?.status === 'completed'
+    return isStanding ? { ...state, ask } : state
   }
 
   show(config: object, state: MachineState | undefined): void {
@@ -121,7 +132,8 @@ export class RunMachineState implements MachineRun {
       entry,
       isNew: this.#entry === undefined,
       details: { state, accepts: change.accepts, next: nextTimer(state) },
-      since: isPromiseLeft(change.before, state) ? this.#since : undefined,
+      // A step that only opens the entry again makes nothing of an earlier attempt superfluous.
+      since: this.isClosed || isPromiseLeft(change.before, state) ? this.#since : undefined,
       takes: change.takes,
       event: change.event,
       ends,

@@ -121,6 +121,11 @@ export class RunJournal {
     return [...this.#entries.values()].findLast((entry) => entry.kind === kind)
   }
 
+  /** The newest entry of its kind, name and params, by its id. */
+  withId(id: string): CallRecord | undefined {
+    return [...this.#entries.values()].find((entry) => entry.id === id)
+  }
+
   findMessage(role: string, ident: string, ordinal: number): string | undefined {
     return this.#messages.get(entryKeyOf({ kind: 'message', name: role, ident, ordinal }))
   }

@@ -47,6 +47,8 @@ export interface MachineRun {
   now(): number
   /** What is stored; undefined before the first step. @throws Failure INVALID_RESULT for what cannot be read */
   stored(): MachineState | undefined
+  /** The entry that takes the signals has ended, with an attempt or before a pause: it begins anew with the next step. */
+  readonly isClosed: boolean
   /** Observers see the machine from now on. @param config of the definition; @param state absent: it begins with the first step */
   show(config: object, state: MachineState | undefined): void
   arrivals(state: MachineState): Promise<Arrivals>

@@ -163,8 +163,9 @@ function outcomeOf(logic: AnyActorLogic, id: string, input: unknown, signal: Abo
       error: reject,
     })
     signal.addEventListener('abort', () => {
-      actor.stop()
+      // First: an actor that is stopped completes.
       reject(signal.reason as Error)
+      actor.stop()
     })
     if (signal.aborted) reject(signal.reason as Error)
     else actor.start()

@@ -79,9 +79,12 @@ export class MachineTask {
   async #first(stored: GoingOn | undefined, input: unknown): Promise<MachineState | undefined> {
     if (stored !== undefined) {
       const { state, enter: target } = stored
-      return target === undefined
-        ? state
-        : this.#write(state, enter(this.#scope(), state, target), { event: 'errand.goto' })
+      if (target !== undefined) return this.#write(state, enter(this.#scope(), state, target), { event: 'errand.goto' })
+      if (!this.#facility.isClosed || state.status === 'done') return state
+      // What has arrived in an earlier attempt is looked for before the machine rests.
+      this.#isMoreThere = true
+      // The number of the step stays: the calls of its actions are found by it.
+      return this.#write(state, { state, sends: [], emitted: [], logged: [] }, {})
     }
     const first = begin(this.#scope(), input, this.#definition.version)
     return this.#write(undefined, first, { event: 'xstate.init' })
