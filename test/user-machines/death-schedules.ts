@@ -33,12 +33,22 @@ export function afterEveryStep(): Deaths {
   }
 }
 
-/** Deaths at these places among all steps of all engines, by turns after and before them. */
-export function atSteps(places: readonly number[]): Deaths {
-  let steps = 0
-  return ({ when }) => {
-    if (when === 'before') steps += 1
-    const at = places.indexOf(steps)
-    return at >= 0 && when === (at % 2 === 0 ? 'after' : 'before')
+/** Deaths after so many steps of each life, by turns after a step and before one. The next engines live. */
+export function afterSteps(lives: readonly number[]): Deaths {
+  let life = 0
+  return ({ step, when }) => {
+    if (step !== lives[life] || when !== (life % 2 === 0 ? 'after' : 'before')) return false
+    life += 1
+    return true
+  }
+}
+
+/** A death before the first step of this name. */
+export function before(name: string): Deaths {
+  let isOver = false
+  return (point) => {
+    if (isOver || point.name !== name || point.when === 'after') return false
+    isOver = true
+    return true
   }
 }

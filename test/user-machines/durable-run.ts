@@ -181,6 +181,8 @@ class Worker {
   readonly #kills: Deaths
   #life: Promise<Life> | undefined
   #resting: RestingEngine | undefined
+  /** The engine that was asked last whether it rests. */
+  #rested: RestingEngine | undefined
   #isEnding = false
 
   constructor(clock: SimulatedClock, begin: (kills: Deaths, clock: Clock) => Promise<Life | undefined>, kills: Deaths) {
@@ -198,11 +200,14 @@ class Worker {
     this.#life = this.#live()
   }
 
-  /** Resolves to whether something has been done, or an engine has died. */
+  /** Resolves to whether something has been done, or an engine has died or begun. */
   async rest(): Promise<boolean> {
     const { mortal } = await this.life
     const resting = this.#resting as RestingEngine
-    return Promise.race([resting.rest(), mortal.death.then(() => true)])
+    const isNew = resting !== this.#rested
+    this.#rested = resting
+    const isMoving = await Promise.race([resting.rest(), mortal.death.then(() => true)])
+    return isNew || isMoving
   }
 
   async end(): Promise<void> {

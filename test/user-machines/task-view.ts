@@ -62,7 +62,10 @@ export class TaskView {
     if (call?.ident.startsWith('k:action:') !== true || call.name.includes(':')) return undefined
     const path = (yield* tx.task.get(taskId))?.policy.machine?.path ?? []
     const name = [...path, call.name].join('/')
-    if (type === 'call.started') return void add(this.counts.begun, name)
+    if (type === 'call.started') {
+      add(this.counts.begun, name)
+      return undefined
+    }
     if ((data['error'] as { code?: string } | undefined)?.code === 'CALL_INTERRUPTED') return undefined
     add(this.counts.ended, name)
     return name
