@@ -58,15 +58,26 @@ export class RunMachineState implements MachineRun {
     return this.#core.host.stepContext().at
   }
 
+  get isNewAttempt(): boolean {
+    return this.#found !== undefined && this.#entry === undefined
+  }
+
   stored(): MachineState | undefined {
     if (this.#found === undefined) return undefined
     const parsed = safeParse(machineStateSchema(), (this.#found.details as MachineDetails | null)?.state)
-    if (parsed.success) return parsed.data as MachineState
+    if (parsed.success) return this.#asStored(parsed.data as MachineState)
     const why = issueText(issuesIn(parsed.error).slice(0, 3))
     throw new Failure(
       `The situation of the machine cannot be read: ${why}. It was written by another version of errand, or changed by hand: \`errand ledger check\` looks for damage.`,
       { code: 'INVALID_RESULT', retry: false },
     )
+  }
+
+  /** The attempt before has withdrawn its question with its end: it is asked again, unless it was answered. */
+  #asStored({ ask, ...state }: MachineState): MachineState {
+    const asked = this.#core.journal.latest('ask')
+    const stands = !this.isNewAttempt || (asked?.id === ask?.callId && asked?.status === 'completed')
+    return ask !== undefined && stands ? { ...state, ask } : state
   }
 
   arrivals(state: MachineState): Promise<Arrivals> {
@@ -107,14 +118,15 @@ export class RunMachineState implements MachineRun {
     const children = change.starts.map((started) => this.#child(started))
     const question = change.question === null ? undefined : this.#question(change.question)
     const state = withIds(change.state, children, change.question, question)
-    const waits = this.#entry === undefined && this.#found !== undefined ? this.#waitAgain(state, change.before) : []
+    const waits = this.isNewAttempt ? this.#waitAgain(state, change.before) : []
     const entry = this.#entry ?? core.entryOf(core.describe('machine', 'machine', null, 'machine'))
     const { ends, stops } = leftBy(change.before, state)
     return {
       entry,
       isNew: this.#entry === undefined,
       details: { state, accepts: change.accepts, next: nextOf(state) },
-      since: isPromiseLeft(change.before, state) ? this.#since : undefined,
+      // What a new attempt carries out again is known from the attempt before.
+      since: this.isNewAttempt || isPromiseLeft(change.before, state) ? this.#since : undefined,
       takes: change.takes,
       moved: change.event === undefined ? undefined : { event: change.event },
       ends,

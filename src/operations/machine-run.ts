@@ -45,6 +45,8 @@ export interface MachineRun {
   /** The task of the machine above; undefined for the machine of the executor itself. */
   readonly place: (MachinePlace & { parentId: string }) | undefined
   now(): number
+  /** What is stored is of an attempt before. It is written for this one before anything follows from it. */
+  readonly isNewAttempt: boolean
   /** What is stored; undefined before the first step. @throws Failure INVALID_RESULT for what cannot be read */
   stored(): MachineState | undefined
   arrivals(state: MachineState): Promise<Arrivals>

@@ -78,9 +78,8 @@ export class MachineTask {
   async #first(stored: GoingOn | undefined, input: unknown): Promise<MachineState | undefined> {
     if (stored !== undefined) {
       const { state, enter: target } = stored
-      return target === undefined
-        ? state
-        : this.#write(state, enter(this.#scope(), state, target), { event: 'errand.goto' })
+      if (target !== undefined) return this.#write(state, enter(this.#scope(), state, target), { event: 'errand.goto' })
+      return this.#facility.isNewAttempt ? this.#write(state, unmoved(state), {}) : state
     }
     const first = begin(this.#scope(), input, this.#definition.version)
     return this.#write(undefined, first, { event: 'xstate.init' })
@@ -211,12 +210,7 @@ export class MachineTask {
     to: string,
     event: MachineEvent,
   ): Promise<MachineState | undefined> {
-    const next: Macrostep = {
-      state: { ...state, step: state.step + 1, effects: [] },
-      sends: [],
-      emitted: [],
-      logged: [],
-    }
+    const next = unmoved({ ...state, step: state.step + 1, effects: [] })
     const taskId = taskOfTarget(to)
     if (taskId !== undefined) next.sends.push({ to: taskId, event, isTask: true })
     else if (to === '#parent' || state.actors[to]?.taskId !== undefined) next.sends.push({ to, event, isTask: false })
@@ -226,7 +220,7 @@ export class MachineTask {
 
   /** Nothing is left but to wait. */
   #rest(state: MachineState): Promise<MachineState | undefined> {
-    return this.#write(state, { state: { ...state, step: state.step + 1 }, sends: [], emitted: [], logged: [] }, {})
+    return this.#write(state, unmoved({ ...state, step: state.step + 1 }), {})
   }
 
   async #write(
@@ -238,7 +232,10 @@ export class MachineTask {
     const starts = this.#starts(state)
     const isQuiet =
       state.status === 'active' && state.effects.length === 0 && state.queue.length === 0 && !this.#isMoreKept
-    const rests = isQuiet && !this.#live.isCalling && this.#inbox.length === 0 && this.#sleepsIn(state, starts)
+    const targets = this.#targets(state, sends, event)
+    // In a new attempt, what has arrived before it began is still to be read. And a send that is refused fails the run, which must be open then.
+    const mayRest = isQuiet && !this.#facility.isNewAttempt && targets.length === 0
+    const rests = mayRest && !this.#live.isCalling && this.#inbox.length === 0 && this.#sleepsIn(state, starts)
     const change: MachineChange = {
       before,
       state: shown.isAsked ? state : withoutAsk(state),
@@ -246,7 +243,7 @@ export class MachineTask {
       event,
       takes,
       starts,
-      sends: this.#targets(state, sends, event),
+      sends: targets,
       emitted,
       logged,
       question: shown.question,
@@ -288,6 +285,8 @@ export class MachineTask {
     return targets
   }
 }
+
+const unmoved = (state: MachineState): Macrostep => ({ state, sends: [], emitted: [], logged: [] })
 
 function withoutAsk({ ask: _ask, ...state }: MachineState): MachineState {
   return state
