@@ -59,7 +59,7 @@ export class RunMachineState implements MachineRun {
   }
 
   get isNewAttempt(): boolean {
-    return this.#found !== undefined && this.#entry === undefined
+    return this.#entry === undefined && this.#found?.status === 'failed'
   }
 
   stored(): MachineState | undefined {
