@@ -164,7 +164,7 @@ describe('a state with meta.ask', () => {
         meta: { ask: { question: 'Is it good?', schema: z.object({ by: z.string() }), event: 'REVIEWED' } },
         on: {
           REVIEWED: [
-            { guard: ({ event }) => (event.answer as { by: string }).by === 'nobody' },
+            { guard: ({ event }) => (event.answer as { by: string }).by === 'unsure' },
             { target: 'done', actions: assign({ by: ({ event }) => event.answer }) },
           ],
           NOTE: { actions: assign({ notes: ({ context }) => context.notes + 1 }) },
@@ -213,7 +213,7 @@ describe('a state with meta.ask', () => {
 
   it('asks again when the answer has not left the state', async () => {
     const { engine, task, clock, stateOf, openQuestions } = await asked()
-    await engine.answer(task, { by: 'nobody' })
+    await engine.answer(task, { by: 'unsure' })
     await clock.rest()
     expect((await engine.get(task))?.status).toBe('input_required')
     expect(await openQuestions()).toBe(1)
