@@ -93,7 +93,6 @@ export interface RestingMachine {
 export interface RestingMove {
   state: MachineState
   accepts: string[]
-  sends: ReadonlyArray<{ taskId: string; event: MachineEvent }>
   emitted: readonly MachineEvent[]
   logged: readonly string[]
 }

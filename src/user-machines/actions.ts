@@ -1,7 +1,8 @@
 // Actions of a machine that are functions: each is a journaled call, made when its macrostep is in the ledger.
-import type { CallOptions } from '../entities/call-options.ts'
+import type { CallContext, CallOptions } from '../entities/call-options.ts'
 import type { Run } from '../entities/executor.ts'
 import type { MachineEffect, MachineEvent, MachineState, QueuedMachineEvent } from '../entities/machine.ts'
+import { madeIn } from './call-of.ts'
 import type { Definition } from './definition.ts'
 import { imageOf, revived } from './machine-json.ts'
 import { type MachineScope, snapshotOf } from './macrostep.ts'
@@ -22,13 +23,15 @@ export async function performAction(
 ): Promise<QueuedMachineEvent[]> {
   const name = effect.action
   const options: CallOptions = { ...definition.callOptions(name), key }
-  const fn = async (params: unknown): Promise<QueuedMachineEvent[]> => {
+  const fn = async (params: unknown, call: CallContext): Promise<QueuedMachineEvent[]> => {
     const sent: QueuedMachineEvent[] = []
-    await definition.action(name)(argumentsOf(state, effect, scope, sent), params)
+    const given = argumentsOf(state, effect, scope, sent)
+    madeIn(given.self, call)
+    await definition.action(name)(given, params)
     return sent
   }
   return effect.params === undefined
-    ? run.call(name, () => fn(undefined), options)
+    ? run.call(name, (_none, call) => fn(undefined, call), options)
     : run.call(name, effect.params, fn, options)
 }
 
@@ -38,7 +41,7 @@ function argumentsOf(
   { event, context = state.context }: ActionEffect,
   scope: MachineScope,
   sent: QueuedMachineEvent[],
-): object {
+): { self: object } & Record<string, unknown> {
   const named = new Map<string, unknown>()
   const system = systemOf(() => '', named)
   const sending =

@@ -2,9 +2,10 @@
 // live while the task is awake and begin anew after a restart.
 import { type AnyActorLogic, type AnyActorRef, createActor, type Snapshot } from 'xstate'
 import { ErrandError, Failure } from '../core/errors.ts'
-import type { CallOptions } from '../entities/call-options.ts'
+import type { CallContext, CallOptions } from '../entities/call-options.ts'
 import type { Run } from '../entities/executor.ts'
 import type { MachineActor, MachineEvent } from '../entities/machine.ts'
+import { madeIn } from './call-of.ts'
 import { errorImage, imageOf } from './machine-json.ts'
 
 /** What an actor sends to its machine. `gen`: which start of the actor; `ends`: nothing more comes from it. */
@@ -17,6 +18,8 @@ export interface ActorMessage {
 
 interface Running {
   gen: number
+  /** It has ended, and its machine has not got that yet. */
+  isOver?: true
   isPromise: boolean
   stop(): void
   send(event: MachineEvent): void
@@ -44,7 +47,7 @@ export class LiveActors {
 
   /** Whether an actor lives that no journal knows. */
   get isLive(): boolean {
-    return [...this.#running.values()].some(({ isPromise }) => !isPromise)
+    return [...this.#running.values()].some(({ isPromise, isOver }) => !isPromise && !isOver)
   }
 
   has(id: string, gen: number): boolean {
@@ -66,7 +69,7 @@ export class LiveActors {
   stop(id: string): void {
     const running = this.#running.get(id)
     this.#running.delete(id)
-    running?.stop()
+    if (running?.isOver !== true) running?.stop()
   }
 
   stopAll(): void {
@@ -87,8 +90,8 @@ export class LiveActors {
       send() {},
       getSnapshot: () => ({ status: 'active', input }),
     })
-    const fn = (given: unknown, { signal }: { signal: AbortSignal }): Promise<unknown> =>
-      outcomeOf(logic, id, given, AbortSignal.any([signal, left.signal]))
+    const fn = (given: unknown, call: CallContext): Promise<unknown> =>
+      outcomeOf(logic, id, given, { ...call, signal: AbortSignal.any([call.signal, left.signal]) })
     const options = { ...this.#optionsOf(src), key: `${id}#${gen}` }
     const calling =
       input === undefined
@@ -131,9 +134,10 @@ export class LiveActors {
   /** An actor that was stopped, or was started again, says nothing more. */
   #ended(message: ActorMessage): void {
     const { id, gen, ends } = message
-    const isKnown = this.has(id, gen)
-    if (isKnown && ends) this.#running.delete(id)
-    this.#deliver(isKnown ? message : { ...message, gen: -1 })
+    const running = this.#running.get(id)
+    // It stays here until its machine has got its end: else it would be taken for one that has not begun.
+    if (running?.gen === gen && ends) running.isOver = true
+    this.#deliver(running?.gen === gen ? message : { ...message, gen: -1 })
   }
 }
 
@@ -155,9 +159,11 @@ function imageOfReceived(event: MachineEvent): MachineEvent {
 }
 
 /** Runs promise logic as XState does, so that it gets what it expects. Rejects when the signal aborts; what it does from then on is ignored. */
-function outcomeOf(logic: AnyActorLogic, id: string, input: unknown, signal: AbortSignal): Promise<unknown> {
+function outcomeOf(logic: AnyActorLogic, id: string, input: unknown, call: CallContext): Promise<unknown> {
+  const { signal } = call
   return new Promise((resolve, reject) => {
     const actor = createActor(logic, { id, input } as never)
+    madeIn(actor, call)
     actor.subscribe({
       complete: () => resolve((actor.getSnapshot() as { output?: unknown }).output),
       error: reject,

@@ -84,7 +84,7 @@ export class MachineTask {
       // What has arrived in an earlier attempt is looked for before the machine rests.
       this.#isMoreThere = true
       // The number of the step stays: the calls of its actions are found by it.
-      return this.#write(state, { state, sends: [], emitted: [], logged: [] }, {})
+      return this.#write(state, unmoved(state), {})
     }
     const first = begin(this.#scope(), input, this.#definition.version)
     return this.#write(undefined, first, { event: 'xstate.init' })
@@ -131,7 +131,7 @@ export class MachineTask {
   #reconcile(state: MachineState): void {
     for (const id of this.#live.ids) {
       const actor = state.actors[id]
-      if (actor === undefined || !this.#live.has(id, actor.gen)) this.#live.stop(id)
+      if (actor === undefined || actor.ended || !this.#live.has(id, actor.gen)) this.#live.stop(id)
     }
     for (const [id, actor] of Object.entries(state.actors)) {
       if (actor.ended || actor.taskId !== undefined || this.#live.has(id, actor.gen)) continue
@@ -216,12 +216,7 @@ export class MachineTask {
     to: string,
     event: MachineEvent,
   ): Promise<MachineState | undefined> {
-    const next: Macrostep = {
-      state: { ...state, step: state.step + 1, effects: [] },
-      sends: [],
-      emitted: [],
-      logged: [],
-    }
+    const next = unmoved({ ...state, step: state.step + 1, effects: [] })
     const taskId = taskOfTarget(to)
     if (taskId !== undefined) next.sends.push({ to: taskId, event, isTask: true })
     else if (to === '#parent' || state.actors[to]?.taskId !== undefined) next.sends.push({ to, event, isTask: false })
@@ -231,7 +226,7 @@ export class MachineTask {
 
   /** Nothing is left but to wait. */
   #rest(state: MachineState): Promise<MachineState | undefined> {
-    return this.#write(state, { state: { ...state, step: state.step + 1 }, sends: [], emitted: [], logged: [] }, {})
+    return this.#write(state, unmoved({ ...state, step: state.step + 1 }), {})
   }
 
   async #write(
@@ -278,6 +273,8 @@ export class MachineTask {
 function sleepsIn({ actors }: MachineState): boolean {
   return Object.values(actors).every(({ ended, taskId }) => ended || taskId !== undefined)
 }
+
+const unmoved = (state: MachineState): Macrostep => ({ state, sends: [], emitted: [], logged: [] })
 
 function withoutAsk({ ask: _ask, ...state }: MachineState): MachineState {
   return state

@@ -27,11 +27,9 @@ export function moveAtRest(
     if (starts || next.status === 'done' || next.queue.length > 0 || next.effects.length > 0) return undefined
     const { accepts, question } = definition.shown(scope, next)
     if (question !== null) return undefined
-    const targets = sendsOf(place, next, sends, event.type).flatMap((send) => {
-      const target = 'actor' in send ? next.actors[send.actor]?.taskId : send.taskId
-      return target === undefined ? [] : [{ taskId: target, event: send.event }]
-    })
-    return { state: next, accepts, sends: targets, emitted, logged }
+    // A send may be refused, which fails the run.
+    if (sendsOf(place, next, sends, event.type).length > 0) return undefined
+    return { state: next, accepts, emitted, logged }
   } catch {
     return undefined
   }

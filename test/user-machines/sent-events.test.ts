@@ -1,6 +1,7 @@
 // What may be sent to a machine from outside.
 import { expect, it } from 'vitest'
 import { fromPromise, setup } from 'xstate'
+import { callOf } from '../../src/user-machines/call-of.ts'
 import { machine } from '../../src/user-machines/machine.ts'
 import { openEngine, reached } from '../engine/world.ts'
 
@@ -41,5 +42,30 @@ it('several events that are due or kept are handled in one run', async () => {
     if (type === 'task.waiting' && (await engine.calls(task)).length === 20) break
   }
   expect((await engine.runs(task)).length).toBe(2)
+  await engine.close()
+})
+
+it('a promise and an action know the identity of their call, which is the same when it is repeated', async () => {
+  const seen: Array<string | undefined> = []
+  const paying = setup({
+    actors: {
+      charge: fromPromise(async ({ self }) => {
+        seen.push(callOf(self)?.identity)
+        if (seen.length === 1) throw new Error('no connection')
+      }),
+    },
+    actions: { note: ({ self }) => void seen.push(callOf(self)?.identity) },
+  }).createMachine({
+    id: 'paying',
+    initial: 'charging',
+    states: {
+      charging: { invoke: { src: 'charge', id: 'charge', onDone: { target: 'paid', actions: 'note' } } },
+      paid: { type: 'final' },
+    },
+  })
+  const engine = await openEngine({ executors: { paying: machine(paying, { retry: { maxAttempts: 2 } }) } })
+  const task = await engine.create({ executor: 'paying' })
+  expect(await engine.settled(task)).toMatchObject({ status: 'completed' })
+  expect(seen).toEqual([seen[1], expect.stringContaining(`${task.id}/charge/`), expect.stringContaining('/note/')])
   await engine.close()
 })

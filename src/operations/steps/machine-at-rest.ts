@@ -6,13 +6,12 @@ import type { CallRecord } from '../../entities/call.ts'
 import {
   eventOfSignal,
   type MachineDetails,
-  type MachineEvent,
   type MachineTraits,
   nextTimer,
   type RestingMove,
 } from '../../entities/machine.ts'
 import type { TaskRecord } from '../../entities/task.ts'
-import type { Op, Step, Tx } from '../../ledger/ledger.ts'
+import type { Op, Tx } from '../../ledger/ledger.ts'
 import { machineToStore } from '../../ledger/redacted-content.ts'
 import { obstacleOf } from '../../machines/readiness.ts'
 import { WorkNeeded } from './answer-schema.ts'
@@ -25,28 +24,19 @@ export interface MachinesHere {
   redaction: Redaction
 }
 
-type SendTo = (taskId: string, event: MachineEvent, ctx: StepContext) => Step<unknown>
-
 /** A signal, with what it makes of the machine that it was computed for, outside of the step. */
 export class SignalAtRest {
   readonly #machines: MachinesHere
   readonly #signal: { name: string; payload: unknown }
-  readonly #sendTo: SendTo
-  #made: { entryId: string; from: number; move: RestingMove | undefined; sends: Array<Step<unknown>> } | undefined
+  #made: { entryId: string; from: number; move: RestingMove | undefined } | undefined
 
-  /** `sendTo` makes the step of a send. */
-  constructor(machines: MachinesHere, signal: { name: string; payload: unknown }, sendTo: SendTo) {
+  constructor(machines: MachinesHere, signal: { name: string; payload: unknown }) {
     this.#machines = machines
     this.#signal = signal
-    this.#sendTo = sendTo
   }
 
   /** Returns what is to be stored; undefined for a machine that needs a run. Called in a step, before it has written. @throws WorkNeeded */
-  moveOf(
-    task: TaskRecord,
-    entry: CallRecord,
-    ctx: StepContext,
-  ): { move: RestingMove; sends: Array<Step<unknown>> } | undefined {
+  moveOf(task: TaskRecord, entry: CallRecord, ctx: StepContext): RestingMove | undefined {
     const traits = task.executor === null ? undefined : this.#machines.traitsOf(task.executor)
     const { state, next } = entry.details as MachineDetails
     const isDue = next !== null && (entry.dueAt === null || next.dueAt <= ctx.at)
@@ -57,7 +47,7 @@ export class SignalAtRest {
     if (made === undefined) throw new WorkNeeded(() => this.#make(traits, task, entry, ctx))
     // Computed from what another event has changed since: a run takes both.
     if (made.entryId !== entry.id || made.from !== state.step || made.move === undefined) return undefined
-    return { move: made.move, sends: made.sends }
+    return made.move
   }
 
   #make(
@@ -71,8 +61,7 @@ export class SignalAtRest {
     const { redaction } = this.#machines
     const move = traits.moveAtRest({ taskId, place, state, event: eventOfSignal(this.#signal), now: ctx.at })
     const redacted = move && { ...move, state: machineToStore(redaction, move.state) }
-    const sends = (redacted?.sends ?? []).map((send) => this.#sendTo(send.taskId, send.event, ctx))
-    this.#made = { entryId: entry.id, from: state.step, move: redacted, sends }
+    this.#made = { entryId: entry.id, from: state.step, move: redacted }
     return move === undefined
   }
 }
@@ -81,13 +70,11 @@ export function* storeMove(
   tx: Tx,
   task: TaskRecord,
   entry: CallRecord,
-  { move, sends }: { move: RestingMove; sends: ReadonlyArray<Step<unknown>> },
+  { state, accepts, emitted, logged }: RestingMove,
   event: string,
   ctx: StepContext,
 ): Op<void> {
-  const { state, accepts, emitted, logged } = move
   const { since } = entry.details as MachineDetails
-  for (const send of sends) yield* send.decide(tx)
   yield* saveMachine(tx, entry, false, { state, accepts, next: nextTimer(state), since }, ctx)
   yield* publishMove(tx, task, state, { event, emitted, logged }, ctx)
 }

@@ -27,7 +27,7 @@ export interface SignalRequest extends StepContext {
 /** Returns false for a repetition. Run it with `matchingOutside`. */
 export function signal(request: SignalRequest): Step<boolean> {
   const given = new GivenAnswer(request.payload)
-  const atRest = request.machines && new SignalAtRest(request.machines, request, sendToTask)
+  const atRest = request.machines && new SignalAtRest(request.machines, request)
   return step('signal', function* (tx) {
     const { taskId, name, payload, sentId, at } = request
     const task = yield* loadToChange(tx, taskId)
@@ -41,7 +41,7 @@ export function signal(request: SignalRequest): Step<boolean> {
     if (machine !== undefined && (yield* tx.signal.oldestKept(taskId)) === undefined) {
       const move = atRest?.moveOf(task, machine, request)
       if (move !== undefined) {
-        const takenBy = `${machine.id}/${move.move.state.step}`
+        const takenBy = `${machine.id}/${move.state.step}`
         yield* tx.signal.insert({ taskId, name, sentId, createdAt: at, payload: null, takenBy })
         const ids = { ...(sentId === null ? {} : { signalId: sentId }), callId: machine.id }
         yield* tx.event.append(eventOf(request, 'signal.received', task, { signal: name, ...ids }))
