@@ -37,7 +37,7 @@ const engine = await createEngine({
   },
 })
 const http = createHttp(engine, { token })
-const server = createServer(toNodeListener(http.fetch)).listen(port, '127.0.0.1', () => {
+const server = createServer(toNodeListener(http.fetch, console.error)).listen(port, '127.0.0.1', () => {
   console.log(`Listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 })
 
