@@ -15,7 +15,7 @@ import type { RetryPolicy } from '../entities/task-fields.ts'
 import { tracedWithin } from '../entities/telemetry.ts'
 import type { RunningTask } from '../entities/views.ts'
 import type { Step } from '../ledger/ledger.ts'
-import { matchingOutside } from '../operations/steps/answer-schema.ts'
+import { WorkNeeded } from '../operations/steps/answer-schema.ts'
 import { closeRun } from '../operations/steps/close-run.ts'
 import type { RunRef } from '../operations/steps/journal.ts'
 import { type ExecutorOutcome, settleRun } from '../operations/steps/settle-run.ts'
@@ -303,8 +303,7 @@ export class RunSlot implements RunLife {
     const { clock, stopped, report } = this.#host
     for (let restMs = pauseMs; !stopped.aborted; restMs = Math.min(restMs * 2, maxPauseMs)) {
       try {
-        const step = stepOf(this.#host)
-        const writing = matchingOutside(() => this.#host.ledger.step(step)).then((written) => {
+        const writing = this.#host.ledger.step(stepOf(this.#host)).then((written) => {
           if (closes(written)) this.#noteClosed()
           return written
         })
@@ -312,6 +311,10 @@ export class RunSlot implements RunLife {
         return await writing
       } catch (error) {
         if (stopped.aborted) return undefined
+        if (error instanceof WorkNeeded) {
+          error.work()
+          continue
+        }
         report(error, { ...this.ref, doing })
         refused(error)
         await sleep(clock, restMs, stopped)

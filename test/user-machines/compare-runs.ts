@@ -3,15 +3,20 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type MachineRunner, play, type Script, type ScriptEntry, type View } from './machine-runner.ts'
 
-/** Undefined when both runs show the same after the start and each entry; otherwise a text about the first difference. */
+/**
+ * Undefined when both runs show the same after the start and each entry; otherwise a text about the first difference. `compared`: the part of a
+ * view that is compared.
+ */
 export async function firstDifference(
   expected: MachineRunner,
   actual: MachineRunner,
   script: Script,
+  compared: (view: View) => View = (view) => view,
 ): Promise<string | undefined> {
   try {
     for (let at = -1; at < script.length; at++) {
-      const step = (runner: MachineRunner) => (at < 0 ? runner.start() : play(runner, script[at] as ScriptEntry))
+      const step = async (runner: MachineRunner) =>
+        compared(await (at < 0 ? runner.start() : play(runner, script[at] as ScriptEntry)))
       const [wanted, got] = [await step(expected), await outcomeOf(step(actual))]
       const difference = differenceOf(wanted, got)
       if (difference !== undefined) return `${placeOf(script, at)}: ${difference}`
