@@ -2,7 +2,7 @@
 import { assign, fromPromise, setup } from 'xstate'
 import { z } from 'zod'
 
-/** The services that an order uses. Each gets the id of the order, by which it can tell a repeated request. */
+/** The services that an order uses. Each gets the id of the order, by which it recognizes a repeated request. */
 export interface Services {
   charge(order: { id: string; total: number }): Promise<{ receipt: string }>
   refund(order: { id: string; total: number }): Promise<{ receipt: string }>

@@ -24,7 +24,7 @@ const order = setup({
   },
   output: { receipt: null },
 })
-const door = setup({ types: { events: {} as { type: 'OPEN' } } }).createMachine({ on: { OPEN: {} } })
+const gate = setup({ types: { events: {} as { type: 'OPEN' } } }).createMachine({ on: { OPEN: {} } })
 
 const engine = await createEngine({
   executors: {
@@ -37,7 +37,7 @@ const engine = await createEngine({
         return stored
       },
     }),
-    door: machine(door),
+    gate: machine(gate),
   },
 })
 
@@ -45,7 +45,7 @@ const task = await engine.create({ executor: 'order', input: { total: 80 } })
 expectTypeOf(task).toEqualTypeOf<Task<{ receipt: string | null }>>()
 expectTypeOf(await engine.result(task)).toEqualTypeOf<{ receipt: string | null }>()
 expectTypeOf(await engine.settled(task)).toEqualTypeOf<Outcome<{ receipt: string | null }>>()
-await engine.create({ executor: 'door' })
+await engine.create({ executor: 'gate' })
 
 expectTypeOf(
   await engine.sendEvent<EventFrom<typeof order>>(task, { type: 'PAY', card: 'tok_1' }),
