@@ -27,8 +27,11 @@ export function moveAtRest(
     if (starts || next.status === 'done' || next.queue.length > 0 || next.effects.length > 0) return undefined
     const { accepts, question } = definition.shown(scope, next)
     if (question !== null) return undefined
-    const targets = sendsOf(place, next, sends, event.type)
-    return { state: next, accepts, sends: targets as RestingMove['sends'], emitted, logged }
+    const targets = sendsOf(place, next, sends, event.type).flatMap((send) => {
+      const target = 'actor' in send ? next.actors[send.actor]?.taskId : send.taskId
+      return target === undefined ? [] : [{ taskId: target, event: send.event }]
+    })
+    return { state: next, accepts, sends: targets, emitted, logged }
   } catch {
     return undefined
   }

@@ -23,7 +23,7 @@ describe('the comparison of a durable machine with XState finds', () => {
 
   it('an event that is consumed twice', async () => {
     const difference = await differenceIn('an order is packed when it is full', { faulty: takesAnEventTwice })
-    expect(difference).toMatch(/^after entry 1 of/)
+    expect(difference).toMatch(/^after entry \d of/)
   })
 
   it('a child whose end is not reported', async () => {

@@ -43,6 +43,12 @@ export const takesAnEventTwice = (inner: Ledger): Ledger => {
         if (isTaken) yield* tx.signal.take(signal, by)
         isTaken = true
       },
+      // A machine that rests takes it where it is sent.
+      *insert(signal) {
+        const stays = signal.takenBy !== null && !isTaken
+        if (signal.takenBy !== null) isTaken = true
+        return yield* tx.signal.insert(stays ? { ...signal, payload: true, takenBy: null } : signal)
+      },
     },
   }))(inner)
 }
