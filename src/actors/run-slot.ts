@@ -15,7 +15,6 @@ import type { RetryPolicy } from '../entities/task-fields.ts'
 import { tracedWithin } from '../entities/telemetry.ts'
 import type { RunningTask } from '../entities/views.ts'
 import type { Step } from '../ledger/ledger.ts'
-import { WorkNeeded } from '../operations/steps/answer-schema.ts'
 import { closeRun } from '../operations/steps/close-run.ts'
 import type { RunRef } from '../operations/steps/journal.ts'
 import { type ExecutorOutcome, settleRun } from '../operations/steps/settle-run.ts'
@@ -269,8 +268,7 @@ export class RunSlot implements RunLife {
       (isOpen) => !isOpen,
       (error) => {
         // An event about the outcome cannot be redacted; the run must still end.
-        if (isRedactFailure(error) || (outcome.kind === 'rests' && isRefusal(error)))
-          outcome = { kind: 'threw', error: toStoredError(error), retryAfterMs: undefined }
+        if (isRedactFailure(error)) outcome = { kind: 'threw', error: toStoredError(error), retryAfterMs: undefined }
       },
     )
     if (given.kind === 'rests' && given.step.details.next !== null) this.#host.timerSet()
@@ -311,10 +309,6 @@ export class RunSlot implements RunLife {
         return await writing
       } catch (error) {
         if (stopped.aborted) return undefined
-        if (error instanceof WorkNeeded) {
-          error.work()
-          continue
-        }
         report(error, { ...this.ref, doing })
         refused(error)
         await sleep(clock, restMs, stopped)
@@ -327,11 +321,6 @@ export class RunSlot implements RunLife {
 function ignored({ taskId, run }: RunRef, outcome: ExecutorOutcome): string {
   const what = outcome.kind === 'threw' ? `threw "${outcome.error.message}"` : 'returned'
   return `run ${run} of ${taskId} is suspended; its function ${what} afterwards, which is ignored`
-}
-
-/** The step itself was refused: trying again does not help. An event for a task that does not exist, a tree that is too deep. */
-function isRefusal(error: unknown): boolean {
-  return ErrandError.isInstance(error) && !error.code.startsWith('LEDGER_')
 }
 
 /** A warning: the outcome stands, and what becomes of the calls is only in the journal. */

@@ -243,7 +243,10 @@ export class MachineTask {
     const starts = this.#starts(state)
     const isQuiet =
       state.status === 'active' && state.effects.length === 0 && state.queue.length === 0 && !this.#isMoreThere
-    const rests = isQuiet && !this.#live.isCalling && this.#inbox.length === 0 && this.#sleepsIn(state, starts)
+    const targets = sendsOf(this.#facility.place, state, sends, event)
+    // A send or a child may be refused, which fails the run: it must be open then.
+    const mayRest = isQuiet && targets.length === 0 && starts.length === 0
+    const rests = mayRest && !this.#live.isCalling && this.#inbox.length === 0 && sleepsIn(state)
     const change: MachineChange = {
       before,
       state: shown.isAsked ? state : withoutAsk(state),
@@ -251,7 +254,7 @@ export class MachineTask {
       event,
       takes,
       starts,
-      sends: sendsOf(this.#facility.place, state, sends, event),
+      sends: targets,
       emitted,
       logged,
       question: shown.question,
@@ -259,13 +262,6 @@ export class MachineTask {
     if (!rests) return this.#facility.write(change)
     this.#facility.rest(change)
     return undefined
-  }
-
-  /** Whether all its actors are tasks, or have ended. */
-  #sleepsIn(state: MachineState, starts: readonly StartedMachine[]): boolean {
-    return Object.entries(state.actors).every(
-      ([id, { ended, taskId }]) => ended || taskId !== undefined || starts.some((started) => started.id === id),
-    )
   }
 
   #starts(state: MachineState): StartedMachine[] {
@@ -276,6 +272,11 @@ export class MachineTask {
       return [{ id, input: actor.input, place }]
     })
   }
+}
+
+/** Whether all its actors are tasks, or have ended. */
+function sleepsIn({ actors }: MachineState): boolean {
+  return Object.values(actors).every(({ ended, taskId }) => ended || taskId !== undefined)
 }
 
 function withoutAsk({ ask: _ask, ...state }: MachineState): MachineState {
