@@ -500,6 +500,15 @@ describe('planted violations', () => {
     ).toHaveLength(1)
     expect(complaintsAbout(through(`/// <reference types="better-sqlite3" />`), publicTypesAreOurOwn)).toHaveLength(1)
     expect(complaintsAbout({ 'dist/actors/run.d.ts': `import 'xstate'` }, publicTypesAreOurOwn)).toEqual([])
+    const entry = (name: string, text: string): World => ({ [`dist/${name}.d.ts`]: text })
+    const named = `import type { AnyStateMachine } from 'xstate'`
+    expect(complaintsAbout(entry('machine', named), publicTypesAreOurOwn)).toEqual([])
+    expect(complaintsAbout(entry('testing', named), publicTypesAreOurOwn)).toHaveLength(1)
+    expect(
+      complaintsAbout(entry('machine', `import type { Kysely } from 'kysely'`), publicTypesAreOurOwn),
+    ).toHaveLength(1)
+    const beyond: World = { ...entry('machine', `export * from './actors.js'`), ...entry('actors', named) }
+    expect(complaintsAbout(beyond, publicTypesAreOurOwn)).toHaveLength(1)
   })
 })
 

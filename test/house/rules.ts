@@ -190,6 +190,9 @@ const sqliteOpensLedgerFiles: Rule = (files) =>
 
 const pathsOf = (files: SourceFile[]) => files.map((file) => file.path).join(', ')
 
+/** The entry that takes machines of users, whose types it names. */
+const takesMachines = 'dist/machine.d.ts'
+
 /** For built declarations: the types that users reach from the entries must not need the packages that the engine is built on. */
 export const publicTypesAreOurOwn: Rule = (files) => {
   const hidden = ['xstate', '@xstate/store', 'kysely', 'better-sqlite3']
@@ -201,6 +204,7 @@ export const publicTypesAreOurOwn: Rule = (files) => {
   return reachableFrom(files, entries).flatMap((file) =>
     named(file)
       .filter((specifier) => hidden.includes(packageOf(specifier)))
+      .filter((specifier) => file.path !== takesMachines || specifier !== 'xstate')
       .map((specifier) => `${file.path} is reachable from the public types and imports ${specifier}`),
   )
 }

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { assign, fromPromise, setup } from 'xstate'
 import { machine } from '../../src/user-machines/machine.ts'
-import { openEngine, reached } from '../engine/world.ts'
+import { deferred, openEngine, reached } from '../engine/world.ts'
 
 it('a new attempt makes the promise again that failed the task, and goes on', async () => {
   let made = 0
@@ -127,27 +127,27 @@ it('a promise whose state is left is recorded as withdrawn', async () => {
 })
 
 it('a machine that is paused in the middle of a promise makes it again when it is resumed', async () => {
-  const started: Array<() => void> = []
+  const begun = [deferred(), deferred()]
+  let made = 0
   const work = fromPromise(
     ({ signal }) =>
       new Promise((resolve, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason))
-        started.push(() => resolve(7))
+        begun[made]?.resolve()
+        made += 1
+        if (made === 2) resolve(7)
       }),
   )
   const definition = setup({ actors: { work } }).createMachine({
     id: 'order',
     initial: 'working',
-    states: { working: { invoke: { src: 'work', onDone: 'done' } }, done: { type: 'final', output: 'done' } },
-    output: ({ event }) => (event as { output?: unknown }).output,
+    states: { working: { invoke: { src: 'work', onDone: 'done' } }, done: { type: 'final' } },
   })
   const engine = await openEngine({ executors: { order: machine(definition) }, onInterrupt: 'rerun' })
   const task = await engine.create({ executor: 'order' })
-  for await (const { type } of engine.events({ taskId: task.id })) if (type === 'machine.moved') break
-  while (started.length < 1) await new Promise(setImmediate)
+  await begun[0]?.promise
   await engine.pause(task)
   await engine.resume(task)
-  while (started.length < 2) await new Promise(setImmediate)
-  started[1]?.()
+  await begun[1]?.promise
   expect((await engine.settled(task)).status).toBe('completed')
 })
