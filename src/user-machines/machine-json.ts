@@ -2,7 +2,7 @@
 // does not carry is refused with its path.
 
 import { ErrandError, Failure } from '../core/errors.ts'
-import { faithfulImage } from '../core/json.ts'
+import { fromJson, lossIn, maxJsonDepth, toJson } from '../core/json.ts'
 import { isActor } from './stand-ins.ts'
 
 const actorType = 1
@@ -19,19 +19,27 @@ interface ActorImage {
 export function imageOf(value: unknown, what: string, root: string): unknown {
   if (value === undefined) return undefined
   try {
-    return faithfulImage(withoutActors(value), what, root)
+    const plain = withoutActors(value)
+    // A Date would come back as a text.
+    const loss = lossIn(plain, 'never')
+    if (loss === undefined) return fromJson(toJson(plain, what))
+    const path = [root, ...loss.path].join('.')
+    const why = `Cannot store ${what}: ${path} is ${loss.what}, which does not survive a restart. Use plain objects and lists of texts, finite numbers, booleans and null.`
+    throw new ErrandError('INVALID_INPUT', why, { what, path })
   } catch (error) {
     if (!ErrandError.isInstance(error)) throw error
     throw new Failure(error.message, { code: 'INVALID_RESULT', retry: false, details: error.details })
   }
 }
 
-function withoutActors(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
+/** What is nested deeper is left as it is, and refused after it. */
+function withoutActors(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null || depth > maxJsonDepth) return value
   if (isActor(value)) return { xstate$$type: actorType, id: value.id } satisfies ActorImage
-  if (Array.isArray(value)) return value.some(mayHoldActor) ? value.map(withoutActors) : value
+  if (Array.isArray(value))
+    return value.some(mayHoldActor) ? value.map((inner) => withoutActors(inner, depth + 1)) : value
   if (!isPlain(value) || !Object.values(value).some(mayHoldActor)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutActors(inner)]))
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutActors(inner, depth + 1)]))
 }
 
 const mayHoldActor = (value: unknown): boolean => typeof value === 'object' && value !== null

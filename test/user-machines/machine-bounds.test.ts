@@ -79,18 +79,24 @@ describe('an event that is sent to a machine', () => {
 })
 
 describe('a machine', () => {
-  it('is refused a context that JSON cannot carry, with its path', async () => {
+  const circle: { inner?: object } = {}
+  circle.inner = circle
+  it.each([
+    ['a Map', new Map([[1, 2]]), 'context.made.at'],
+    ['a Date', new Date(0), 'context.made.at'],
+    ['a circle', circle, 'circular'],
+  ])('is refused a context that does not survive a restart, with its path: %s', async (_name, at, complaint) => {
     const { clock, engineOf } = await machineWorld()
     const dated = setup({ types: { context: {} as { made: object } } }).createMachine({
       context: { made: {} },
-      entry: assign({ made: () => ({ at: new Map([[1, 2]]) }) }),
+      entry: assign({ made: () => ({ at }) }),
     })
     const engine = await engineOf(dated)
     const task = await engine.create({ executor: 'machine' })
     await clock.rest()
     expect(await engine.get(task)).toMatchObject({
       status: 'failed',
-      error: { code: 'INVALID_RESULT', message: expect.stringContaining('context.made.at') },
+      error: { code: 'INVALID_RESULT', message: expect.stringContaining(complaint) },
     })
   })
 
