@@ -5,7 +5,6 @@ import { Failure } from '../core/errors.ts'
 import type { Run } from '../entities/executor.ts'
 import type { MachineState } from '../entities/machine.ts'
 import type { Definition } from './definition.ts'
-import { taskOfTarget } from './macrostep.ts'
 import { logicNamed } from './stand-ins.ts'
 
 /** The parts of a stored situation that a change of the code concerns. */
@@ -126,8 +125,6 @@ export function missingFrom(machine: AnyStateMachine, state: MachineState): stri
   for (const { event, to } of snapshot === undefined ? [] : state.timers) {
     if (event.type.startsWith('xstate.after.') && to === undefined && !handled.has(event.type))
       missing.push(`the delay of "${event.type}"`)
-    if (to !== undefined && taskOfTarget(to) === undefined && to !== '#parent' && state.actors[to] === undefined)
-      missing.push(`the actor "${to}"`)
   }
   return missing
 }

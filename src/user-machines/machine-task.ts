@@ -11,7 +11,7 @@ import type { GoingOn } from './changed-definition.ts'
 import type { Definition } from './definition.ts'
 import { type ActorMessage, LiveActors } from './live-actors.ts'
 import { errorImage } from './machine-json.ts'
-import { advance, begin, enter, type MachineScope, type Macrostep, taskOfTarget } from './macrostep.ts'
+import { advance, begin, enter, type MachineScope, type Macrostep } from './macrostep.ts'
 import { sendsOf } from './sends.ts'
 import { logicNamed } from './stand-ins.ts'
 
@@ -23,6 +23,8 @@ interface Taken {
   signal?: number
   /** An actor that is no machine gets it, and not this machine. */
   to?: string
+  /** `to` is the id of a task. */
+  isTask?: boolean | undefined
 }
 
 export class MachineTask {
@@ -169,9 +171,10 @@ export class MachineTask {
 
   #fromMemory(state: MachineState): Taken | undefined {
     for (let message = this.#inbox.shift(); message !== undefined; message = this.#inbox.shift()) {
-      const { id, gen, event, ends } = message
+      const { id, gen, image, ends } = message
       const actor = state.actors[id]
       if (actor?.gen !== gen || actor.ended) continue
+      const event = image()
       return { event, state: ends ? withEnd(state, id, actor, event) : state }
     }
     return undefined
@@ -185,7 +188,11 @@ export class MachineTask {
     this.#isMoreThere = allDue.length + kept + ended.length > 1
     if (due !== undefined && (signal === undefined || due.dueAt <= signal.createdAt)) {
       const timers = state.timers.filter((timer) => timer !== due)
-      return { event: due.event, state: { ...state, timers }, ...(due.to === undefined ? {} : { to: due.to }) }
+      return {
+        event: due.event,
+        state: { ...state, timers },
+        ...(due.to === undefined ? {} : { to: due.to, isTask: due.isTask }),
+      }
     }
     if (signal !== undefined) return { event: eventOfSignal(signal), state, signal: signal.seq }
     for (const { callId, outcome, answer } of ended) {
@@ -203,8 +210,11 @@ export class MachineTask {
 
   // ── writing ──
 
-  async #take(before: MachineState, { event, state, signal, to }: Taken): Promise<MachineState | undefined> {
-    if (to !== undefined && to !== this.#scope().id) return this.#passOn(before, state, to, event)
+  async #take(
+    before: MachineState,
+    { event, state, signal, to, isTask = false }: Taken,
+  ): Promise<MachineState | undefined> {
+    if (to !== undefined) return this.#passOn(before, state, { to, event, isTask })
     const next = advance(this.#scope(), { ...state, effects: [] }, event)
     return this.#write(before, next, { event: event.type, takes: signal })
   }
@@ -213,13 +223,11 @@ export class MachineTask {
   #passOn(
     before: MachineState,
     state: MachineState,
-    to: string,
-    event: MachineEvent,
+    send: Macrostep['sends'][number],
   ): Promise<MachineState | undefined> {
     const next = unmoved({ ...state, step: state.step + 1, effects: [] })
-    const taskId = taskOfTarget(to)
-    if (taskId !== undefined) next.sends.push({ to: taskId, event, isTask: true })
-    else if (to === '#parent' || state.actors[to]?.taskId !== undefined) next.sends.push({ to, event, isTask: false })
+    const { to, event, isTask } = send
+    if (isTask || to === '#parent' || state.actors[to]?.taskId !== undefined) next.sends.push(send)
     else next.state.effects.push({ to, event })
     return this.#write(before, next, {})
   }

@@ -94,6 +94,37 @@ describe('a machine', () => {
     })
   })
 
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300])(
+    'is refused a delay of %d, and the engine goes on',
+    async (ms) => {
+      const { clock, engineOf } = await machineWorld()
+      const delayed = setup({ delays: { ms: () => ms } }).createMachine({
+        initial: 'on',
+        states: { on: { after: { ms: 'off' } }, off: {} },
+      })
+      const engine = await engineOf(delayed)
+      const task = await engine.create({ executor: 'machine' })
+      await clock.rest()
+      expect(await engine.get(task)).toMatchObject({
+        status: 'failed',
+        error: { code: 'INVALID_RESULT', message: expect.stringContaining(`${ms} milliseconds`) },
+      })
+      expect(await engine.create({ executor: 'machine' })).toMatchObject({ status: 'submitted' })
+    },
+  )
+
+  it('fails with what its callback actor has sent and JSON cannot carry', async () => {
+    const { clock, engineOf } = await machineWorld()
+    const listen = fromCallback(({ sendBack }) => sendBack({ type: 'GOT', at: new Map() } as never))
+    const engine = await engineOf(setup({ actors: { listen } }).createMachine({ invoke: { src: 'listen' } }))
+    const task = await engine.create({ executor: 'machine' })
+    await clock.rest()
+    expect(await engine.get(task)).toMatchObject({
+      status: 'failed',
+      error: { code: 'INVALID_RESULT', message: expect.stringContaining('event.at') },
+    })
+  })
+
   it('may send 1,000 events to itself', async () => {
     const { clock, engineOf, stateOf } = await machineWorld()
     const busy = setup({ types: { context: {} as { left: number } } }).createMachine({

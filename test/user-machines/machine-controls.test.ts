@@ -348,6 +348,36 @@ describe('a task whose definition has changed', () => {
     expect((await engine.get(task))?.status).toBe('completed')
   })
 
+  it('has the actors and delays of the whole machine in the state that a person names, and its context', async () => {
+    const child = setup({}).createMachine({ initial: 'open', states: { open: {} } })
+    const versionWith = (version: string, state: string) =>
+      setup({ actors: { child }, types: { context: {} as { count: number; late?: boolean } } }).createMachine({
+        version,
+        context: { count: 0 },
+        entry: assign({ count: ({ context }) => context.count + 1 }),
+        invoke: { src: 'child', id: 'kid' },
+        after: { 5000: { actions: assign({ late: true }) } },
+        initial: state,
+        states: { [state]: {} },
+      })
+    const { clock, engineOf, stateOf } = await machineWorld()
+    const before = await engineOf(versionWith('1', 'old'))
+    const task = await before.create({ executor: 'machine' })
+    await clock.rest()
+    await before.close()
+    const engine = await engineOf(versionWith('2', 'fresh'))
+    await engine.sendEvent(task, { type: 'LOOK' })
+    await clock.rest()
+    await engine.answer(task, { goto: 'fresh' })
+    await clock.advance(5000)
+    expect(await stateOf(task.id)).toMatchObject({
+      value: 'fresh',
+      context: { count: 1, late: true },
+      actors: { kid: { src: 'child' } },
+    })
+    expect((await engine.children(task)).map(({ status }) => status)).toEqual(['canceled', 'waiting'])
+  })
+
   it('fails when a person says so', async () => {
     const { engine, task, clock } = await changed()
     await engine.answer(task, { fail: true })
