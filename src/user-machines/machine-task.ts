@@ -157,7 +157,9 @@ export class MachineTask {
         this.#shown = arrivals.shown
         const arrived = this.#arrived(state, arrivals)
         if (arrived !== undefined) return arrived
-        if (!this.#live.isCalling && !this.#live.isLive && this.#inbox.length === 0) return undefined
+        // Only a task that rests can be answered: actors in memory begin anew with the next run.
+        const isAwake = this.#live.isCalling || (this.#live.isLive && state.ask === undefined)
+        if (!isAwake && this.#inbox.length === 0) return undefined
         const rung = new Promise<void>((resolve) => {
           this.#bell = resolve
         })
@@ -249,7 +251,8 @@ export class MachineTask {
     const targets = sendsOf(this.#facility.place, state, sends, event)
     // A send or a child may be refused, which fails the run: it must be open then.
     const mayRest = isQuiet && targets.length === 0 && starts.length === 0
-    const rests = mayRest && !this.#live.isCalling && this.#inbox.length === 0 && sleepsIn(state)
+    const sleeps = shown.isAsked || sleepsIn(state)
+    const rests = mayRest && !this.#live.isCalling && this.#inbox.length === 0 && sleeps
     const change: MachineChange = {
       before,
       state: shown.isAsked ? state : withoutAsk(state),

@@ -1,6 +1,6 @@
 // What people and programs do with the task of a machine: pause, cancel, retry, answer, and run it with other code.
 import { describe, expect, it } from 'vitest'
-import { assign, fromPromise, setup } from 'xstate'
+import { assign, fromCallback, fromPromise, setup } from 'xstate'
 import { z } from 'zod'
 import { machineWorld } from './machine-world.ts'
 
@@ -211,6 +211,25 @@ describe('a state with meta.ask', () => {
     expect(await openQuestions()).toBe(0)
   })
 
+  it('is asked while an actor lives in memory, which begins anew with the next run', async () => {
+    const { clock, engineOf, stateOf } = await machineWorld()
+    let begun = 0
+    const listen = fromCallback(() => void begun++)
+    const definition = setup({ actors: { listen } }).createMachine({
+      invoke: { src: 'listen' },
+      initial: 'asking',
+      states: { asking: { meta: { ask: { question: 'Who?', event: 'NAMED' } }, on: { NAMED: 'named' } }, named: {} },
+    })
+    const engine = await engineOf(definition)
+    const task = await engine.create({ executor: 'machine' })
+    await clock.rest()
+    expect((await engine.get(task))?.status).toBe('input_required')
+    await engine.answer(task, 'Ada')
+    expect((await stateOf(task.id)).value).toBe('named')
+    expect((await engine.get(task))?.status).toBe('working')
+    expect(begun).toBe(2)
+  })
+
   it('asks again when the answer has not left the state', async () => {
     const { engine, task, clock, stateOf, openQuestions } = await asked()
     await engine.answer(task, { by: 'unsure' })
@@ -337,6 +356,24 @@ describe('a task whose definition has changed', () => {
       }),
     })
     expect((await engine.get(task))?.status).toBe('completed')
+  })
+
+  it.each([
+    ['nothing', () => undefined],
+    ['a state that is a number', (stored: object) => ({ ...stored, value: 5 })],
+    ['no actors', (stored: object) => ({ ...stored, actors: null })],
+    ['a context that JSON cannot carry', (stored: object) => ({ ...stored, value: 'fresh', context: new Map() })],
+  ])('fails with what is wrong when `migrate` returns %s, and goes on when it is mended', async (_what, migrate) => {
+    const { engine, engineOf, clock, task } = await changed({ migrate })
+    expect(await engine.get(task)).toMatchObject({
+      status: 'failed',
+      error: { code: 'INVALID_RESULT', message: expect.stringContaining('`migrate`') },
+    })
+    await engine.close()
+    const mended = await engineOf(second, { migrate: (stored: object) => ({ ...stored, value: 'fresh' }) } as never)
+    await mended.retry(task)
+    await clock.rest()
+    expect((await mended.get(task))?.status).toBe('completed')
   })
 
   it('is held with a question, and enters the state that a person names', async () => {
