@@ -2,6 +2,7 @@
 // the engine stores the result and carries it out.
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate'
 import { Failure } from '../core/errors.ts'
+import { recordedImage } from '../core/json.ts'
 import type {
   MachineActor,
   MachineEffect,
@@ -331,8 +332,14 @@ function isDelayed(params: unknown): params is SendParams & { delay: number } {
   return typeof (params as SendParams).delay === 'number'
 }
 
+/** A log fails no task, whatever is logged. */
+function imageText(value: object | null): string {
+  const made = recordedImage(value, 'what was logged', () => {})
+  return 'lost' in made ? `(${made.lost})` : JSON.stringify(made.image)
+}
+
 function logText({ label, value }: { label?: string; value: unknown }): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+  const text = typeof value === 'object' ? imageText(value) : String(value)
   return `${label === undefined ? text : `${label}: ${text}`}\n`
 }
 

@@ -1,6 +1,6 @@
 // What a machine may be sent and may store, and how much of it.
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { assign, fromCallback, fromPromise, raise, sendTo, setup } from 'xstate'
+import { assign, fromCallback, fromPromise, log, raise, sendTo, setup } from 'xstate'
 import { createEngine } from '../../src/engine/create-engine.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { machine } from '../../src/user-machines/machine.ts'
@@ -112,6 +112,22 @@ describe('a machine', () => {
       expect(await engine.create({ executor: 'machine' })).toMatchObject({ status: 'submitted' })
     },
   )
+
+  it('logs what JSON cannot carry, and goes on', async () => {
+    const { clock, engineOf } = await machineWorld()
+    const circular: Record<string, unknown> = {}
+    circular['self'] = circular
+    const values = [5n, circular, { count: 5n }, undefined]
+    const engine = await engineOf(setup({}).createMachine({ entry: values.map((value) => log(() => value)) }))
+    const task = await engine.create({ executor: 'machine' })
+    await clock.rest()
+    const texts: unknown[] = []
+    for await (const { type, data } of engine.events({ taskId: task.id })) {
+      if (type === 'output.written') texts.push(data['text'])
+      if (texts.length === values.length) break
+    }
+    expect(texts).toEqual(['5\n', expect.stringContaining('circular'), '{"count":"5"}\n', 'undefined\n'])
+  })
 
   it('fails with what its callback actor has sent and JSON cannot carry', async () => {
     const { clock, engineOf } = await machineWorld()
