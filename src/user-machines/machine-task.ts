@@ -251,7 +251,7 @@ export class MachineTask {
     const targets = sendsOf(this.#facility.place, state, sends, event)
     // A send or a child may be refused, which fails the run: it must be open then.
     const mayRest = isQuiet && targets.length === 0 && starts.length === 0
-    const sleeps = shown.isAsked || sleepsIn(state)
+    const sleeps = this.#sleepsIn(state, shown.isAsked)
     const rests = mayRest && !this.#live.isCalling && this.#inbox.length === 0 && sleeps
     const change: MachineChange = {
       before,
@@ -270,6 +270,14 @@ export class MachineTask {
     return undefined
   }
 
+  /** Whether all its actors are tasks, or have ended; or begin anew after the answer. */
+  #sleepsIn({ actors }: MachineState, isAsked: boolean): boolean {
+    return Object.values(actors).every(
+      ({ src, ended, taskId }) =>
+        ended || taskId !== undefined || (isAsked && this.#definition.kindOf(src) !== 'promise'),
+    )
+  }
+
   #starts(state: MachineState): StartedMachine[] {
     const { path } = this.#definition
     return Object.entries(state.actors).flatMap(([id, actor]) => {
@@ -278,11 +286,6 @@ export class MachineTask {
       return [{ id, input: actor.input, place }]
     })
   }
-}
-
-/** Whether all its actors are tasks, or have ended. */
-function sleepsIn({ actors }: MachineState): boolean {
-  return Object.values(actors).every(({ ended, taskId }) => ended || taskId !== undefined)
 }
 
 const unmoved = (state: MachineState): Macrostep => ({ state, sends: [], emitted: [], logged: [] })

@@ -225,6 +225,8 @@ class Play {
       queue: isDone ? [] : queue,
       effects,
       counter: this.#counter,
+      // It stands until its state is left, or its answer is taken.
+      ...(before.ask === undefined ? {} : { ask: before.ask }),
       ...(next.output === undefined ? {} : { output: imageOf(next.output, 'the output of the machine', 'output') }),
     }
     return out
@@ -333,13 +335,14 @@ function isDelayed(params: unknown): params is SendParams & { delay: number } {
 }
 
 /** A log fails no task, whatever is logged. */
-function imageText(value: object | null): string {
+function imageText(value: unknown): string {
+  if (value === undefined) return 'undefined'
   const made = recordedImage(value, 'what was logged', () => {})
-  return 'lost' in made ? `(${made.lost})` : JSON.stringify(made.image)
+  return 'lost' in made ? `(${made.lost})` : typeof made.image === 'string' ? made.image : JSON.stringify(made.image)
 }
 
 function logText({ label, value }: { label?: string; value: unknown }): string {
-  const text = typeof value === 'object' ? imageText(value) : String(value)
+  const text = typeof value === 'string' ? value : imageText(value)
   return `${label === undefined ? text : `${label}: ${text}`}\n`
 }
 

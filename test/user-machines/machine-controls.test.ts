@@ -200,7 +200,10 @@ describe('a state with meta.ask', () => {
 
   it('goes on asking while other events leave the state as it is, and withdraws the question when one leaves it', async () => {
     const { engine, task, stateOf, openQuestions, clock } = await asked()
+    const first = (await engine.get(task))?.questions
     await engine.sendEvent(task, { type: 'NOTE' })
+    await clock.rest()
+    expect((await engine.get(task))?.questions).toEqual(first)
     expect(await stateOf(task.id)).toMatchObject({ value: 'reviewing', context: { notes: 1 } })
     expect((await engine.get(task))?.status).toBe('input_required')
     expect(await openQuestions()).toBe(1)
@@ -209,6 +212,49 @@ describe('a state with meta.ask', () => {
     await clock.rest()
     expect((await engine.get(task))?.status).toBe('waiting')
     expect(await openQuestions()).toBe(0)
+  })
+
+  it('takes an answer that comes after an event that leaves the state as it is', async () => {
+    const { engine, engineOf, task, stateOf } = await asked()
+    await engine.close()
+    const sender = await engineOf(review, {}, { work: false })
+    await sender.sendEvent(task.id, { type: 'NOTE' })
+    await sender.answer(task.id, { by: 'Ada' })
+    await sender.close()
+    await engineOf(review)
+    expect(await stateOf(task.id)).toMatchObject({ value: 'done', context: { notes: 1, by: { by: 'Ada' } } })
+  })
+
+  it('is asked while a promise begins, which is made', async () => {
+    const { clock, engineOf, stateOf } = await machineWorld()
+    const job = fromPromise(async () => 'made')
+    const definition = setup({
+      actors: { job },
+      types: { context: {} as { made?: unknown } },
+    }).createMachine({
+      context: {},
+      type: 'parallel',
+      states: {
+        asks: { meta: { ask: { question: 'Who?', event: 'NAMED' } }, on: { NAMED: { actions: assign({}) } } },
+        works: {
+          initial: 'idle',
+          states: {
+            idle: { on: { GO: 'busy' } },
+            busy: {
+              invoke: {
+                src: 'job',
+                onDone: { target: 'idle', actions: assign({ made: ({ event }) => event.output }) },
+              },
+            },
+          },
+        },
+      },
+    })
+    const engine = await engineOf(definition)
+    const task = await engine.create({ executor: 'machine' })
+    await clock.rest()
+    await engine.sendEvent(task, { type: 'GO' })
+    expect(await stateOf(task.id)).toMatchObject({ context: { made: 'made' }, actors: {} })
   })
 
   it('is asked while an actor lives in memory, which begins anew with the next run', async () => {
