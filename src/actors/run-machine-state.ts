@@ -5,6 +5,7 @@ import type { CallRecord } from '../entities/call.ts'
 import {
   type MachineActor,
   type MachineDetails,
+  type MachinePlace,
   type MachineState,
   machineStateSchema,
   nextTimer,
@@ -168,11 +169,7 @@ export class RunMachineState implements MachineRun {
       // Its parent decides what follows from its failure.
       retry: { maxAttempts: 1 },
     }
-    const trees = host
-      .draft([spec], taskId)
-      .map((tree) =>
-        tree.map((draft): TaskDraft => ({ ...draft, policy: { ...draft.policy, machine: place } })),
-      ) as ChildMachine['trees']
+    const trees = host.draft([spec], taskId).map((tree) => tree.map((draft) => asActor(draft, place)))
     const childId = trees[0]?.[0]?.id as string
     return { id, taskId: childId, child: { trees, wait: this.#waitFor(childId) } }
   }
@@ -199,6 +196,12 @@ export class RunMachineState implements MachineRun {
     const key = `machine:${state}:${this.#core.host.nextId('ask')}`
     return this.#core.entryOf(this.#core.describe('ask', 'ask', params, key))
   }
+}
+
+/** What its failure means is up to its parent, so no handler of failures is called for it. */
+function asActor(draft: TaskDraft, place: MachinePlace): TaskDraft {
+  const { failure: _ofParent, ...handlers } = draft.policy.handlers ?? {}
+  return { ...draft, policy: { ...draft.policy, handlers, machine: place } }
 }
 
 function sendsOf(sends: MachineChange['sends'], { actors }: MachineState, ctx: StepContext): Array<Step<unknown>> {

@@ -11,13 +11,14 @@ export interface MachineEvent {
   [field: string]: unknown
 }
 
-/** A delayed event. `to` names an actor of the machine, or `#parent`; absent: the machine itself. */
+/** A delayed event. `to` names an actor of the machine, `#parent`, or with `isTask` a task; absent: the machine itself. */
 export interface MachineTimer {
   id: string
   event: MachineEvent
   /** Epoch milliseconds: when it was to be sent, whenever that is noticed. */
   dueAt: number
   to?: string
+  isTask?: true
 }
 
 /** An actor that the machine has invoked or spawned and not stopped. */
@@ -109,7 +110,13 @@ export interface MachineTraits {
 export const machineEventSchema = once(() => z.looseObject({ type: signalNameSchema() }))
 
 const event = z.looseObject({ type: z.string() })
-const timer = z.object({ id: z.string(), event, dueAt: z.number(), to: z.string().optional() })
+const timer = z.object({
+  id: z.string(),
+  event,
+  dueAt: z.number(),
+  to: z.string().optional(),
+  isTask: z.literal(true).optional(),
+})
 const actor = z.object({
   src: z.string(),
   gen: z.int(),

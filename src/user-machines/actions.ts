@@ -60,5 +60,10 @@ function argumentsOf(
       return [id, stand] as const
     }),
   )
-  return { context: revived(context, (id) => actors.get(id)), event, self, system }
+  return {
+    context: revived(context, new Map<string, unknown>([[scope.id, self], ['#parent', parent], ...actors])),
+    event,
+    self,
+    system,
+  }
 }

@@ -1,11 +1,14 @@
 // What happens to a stored situation when the code has changed: it is migrated, and if it names what the definition does not have any more,
 // the task is held with a question.
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate'
+import { z } from 'zod'
 import { Failure } from '../core/errors.ts'
+import { once } from '../core/once.ts'
+import { issuesIn, issueText, safeParse } from '../core/parse.ts'
 import type { Run } from '../entities/executor.ts'
-import type { MachineState } from '../entities/machine.ts'
+import { type MachineState, machineStateSchema } from '../entities/machine.ts'
 import type { Definition } from './definition.ts'
-import { taskOfTarget } from './macrostep.ts'
+import { imageOf } from './machine-json.ts'
 import { logicNamed } from './stand-ins.ts'
 
 /** The parts of a stored situation that a change of the code concerns. */
@@ -69,12 +72,20 @@ async function migrated(
   if (stored.definition === version) return stored
   if (migrate === undefined) return { ...stored, definition: version }
   const { value, context, history, actors, timers, effects } = structuredClone(stored)
-  return {
-    ...stored,
-    ...(await migrate({ value, context, history, actors, timers, effects }, stored.definition)),
-    definition: version,
-  }
+  const made = await migrate({ value, context, history, actors, timers, effects }, stored.definition)
+  const parsed = safeParse(storedMachineSchema(), imageOf(made, 'what `migrate` returns', 'stored'))
+  if (parsed.success) return { ...stored, ...(parsed.data as StoredMachine), definition: version }
+  throw new Failure(
+    `What \`migrate\` returns is no situation of a machine: ${issueText(issuesIn(parsed.error).slice(0, 3))}. Return what it is given, with what the present code needs changed.`,
+    { code: 'INVALID_RESULT', retry: false },
+  )
 }
+
+const storedMachineSchema = once(() =>
+  machineStateSchema()
+    .pick({ value: true, context: true, history: true, actors: true, timers: true, effects: true })
+    .extend({ value: z.union([z.string(), z.record(z.string(), z.unknown())]) }),
+)
 
 function objectWith(key: string, property: object): object {
   return { type: 'object', properties: { [key]: property }, required: [key], additionalProperties: false }
@@ -126,8 +137,6 @@ export function missingFrom(machine: AnyStateMachine, state: MachineState): stri
   for (const { event, to } of snapshot === undefined ? [] : state.timers) {
     if (event.type.startsWith('xstate.after.') && to === undefined && !handled.has(event.type))
       missing.push(`the delay of "${event.type}"`)
-    if (to !== undefined && taskOfTarget(to) === undefined && to !== '#parent' && state.actors[to] === undefined)
-      missing.push(`the actor "${to}"`)
   }
   return missing
 }

@@ -12,7 +12,8 @@ import { errorImage, imageOf } from './machine-json.ts'
 export interface ActorMessage {
   id: string
   gen: number
-  event: MachineEvent
+  /** @throws Failure INVALID_RESULT for what JSON cannot carry: not while the actor sends, whose XState would end the process with it */
+  image(): MachineEvent
   ends: boolean
 }
 
@@ -100,7 +101,7 @@ export class LiveActors {
     this.#calls.add(calling)
     const done = (event: MachineEvent): void => {
       this.#calls.delete(calling)
-      this.#ended({ id, gen, event, ends: true })
+      this.#ended({ id, gen, image: () => event, ends: true })
     }
     calling.then(
       (output) => done({ type: `xstate.done.actor.${id}`, output, actorId: id }),
@@ -128,7 +129,7 @@ export class LiveActors {
 
   #received(id: string, gen: number, given: MachineEvent): void {
     const ends = given.type === `xstate.done.actor.${id}` || given.type === `xstate.error.actor.${id}`
-    this.#ended({ id, gen, event: imageOfReceived(given), ends })
+    this.#ended({ id, gen, image: () => imageOfReceived(given), ends })
   }
 
   /** An actor that was stopped, or was started again, says nothing more. */

@@ -3,7 +3,7 @@
 
 import { ErrandError, Failure } from '../core/errors.ts'
 import { fromJson, lossIn, maxJsonDepth, toJson } from '../core/json.ts'
-import { isActor } from './stand-ins.ts'
+import { isActor, standIn } from './stand-ins.ts'
 
 const actorType = 1
 
@@ -49,12 +49,19 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null
 }
 
-/** The value with actors in place of their references. `actorOf` is undefined for one that the machine does not have any more. */
-export function revived(value: unknown, actorOf: (id: string) => unknown): unknown {
+/** The value with actors in place of their references. One that the machine does not have any more is a stopped one, as in XState. */
+export function revived(value: unknown, actors: ReadonlyMap<string, unknown>): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((inner) => revived(inner, actorOf))
-  if ((value as Partial<ActorImage>).xstate$$type === actorType) return actorOf((value as ActorImage).id)
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, revived(inner, actorOf)]))
+  if (Array.isArray(value)) return value.map((inner) => revived(inner, actors))
+  if (isActorImage(value)) return actors.get(value.id) ?? standIn(value.id, undefined, { getSnapshot: stopped })
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, revived(inner, actors)]))
+}
+
+const stopped = () => ({ status: 'stopped' })
+
+function isActorImage(value: object): value is ActorImage {
+  const { xstate$$type, id } = value as Partial<ActorImage>
+  return xstate$$type === actorType && typeof id === 'string'
 }
 
 /** What a machine gets of an error, as `event.error`: JSON, so that it may be stored in the context. */

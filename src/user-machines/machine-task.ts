@@ -11,7 +11,7 @@ import type { GoingOn } from './changed-definition.ts'
 import type { Definition } from './definition.ts'
 import { type ActorMessage, LiveActors } from './live-actors.ts'
 import { errorImage } from './machine-json.ts'
-import { advance, begin, enter, type MachineScope, type Macrostep, taskOfTarget } from './macrostep.ts'
+import { advance, begin, enter, type MachineScope, type Macrostep } from './macrostep.ts'
 import { sendsOf } from './sends.ts'
 import { logicNamed } from './stand-ins.ts'
 
@@ -23,6 +23,8 @@ interface Taken {
   signal?: number
   /** An actor that is no machine gets it, and not this machine. */
   to?: string
+  /** `to` is the id of a task. */
+  isTask?: boolean | undefined
 }
 
 export class MachineTask {
@@ -155,7 +157,9 @@ export class MachineTask {
         this.#shown = arrivals.shown
         const arrived = this.#arrived(state, arrivals)
         if (arrived !== undefined) return arrived
-        if (!this.#live.isCalling && !this.#live.isLive && this.#inbox.length === 0) return undefined
+        // Only a task that rests can be answered: actors in memory begin anew with the next run.
+        const isAwake = this.#live.isCalling || (this.#live.isLive && state.ask === undefined)
+        if (!isAwake && this.#inbox.length === 0) return undefined
         const rung = new Promise<void>((resolve) => {
           this.#bell = resolve
         })
@@ -169,9 +173,10 @@ export class MachineTask {
 
   #fromMemory(state: MachineState): Taken | undefined {
     for (let message = this.#inbox.shift(); message !== undefined; message = this.#inbox.shift()) {
-      const { id, gen, event, ends } = message
+      const { id, gen, image, ends } = message
       const actor = state.actors[id]
       if (actor?.gen !== gen || actor.ended) continue
+      const event = image()
       return { event, state: ends ? withEnd(state, id, actor, event) : state }
     }
     return undefined
@@ -185,7 +190,11 @@ export class MachineTask {
     this.#isMoreThere = allDue.length + kept + ended.length > 1
     if (due !== undefined && (signal === undefined || due.dueAt <= signal.createdAt)) {
       const timers = state.timers.filter((timer) => timer !== due)
-      return { event: due.event, state: { ...state, timers }, ...(due.to === undefined ? {} : { to: due.to }) }
+      return {
+        event: due.event,
+        state: { ...state, timers },
+        ...(due.to === undefined ? {} : { to: due.to, isTask: due.isTask }),
+      }
     }
     if (signal !== undefined) return { event: eventOfSignal(signal), state, signal: signal.seq }
     for (const { callId, outcome, answer } of ended) {
@@ -203,8 +212,11 @@ export class MachineTask {
 
   // ── writing ──
 
-  async #take(before: MachineState, { event, state, signal, to }: Taken): Promise<MachineState | undefined> {
-    if (to !== undefined && to !== this.#scope().id) return this.#passOn(before, state, to, event)
+  async #take(
+    before: MachineState,
+    { event, state, signal, to, isTask = false }: Taken,
+  ): Promise<MachineState | undefined> {
+    if (to !== undefined) return this.#passOn(before, state, { to, event, isTask })
     const next = advance(this.#scope(), { ...state, effects: [] }, event)
     return this.#write(before, next, { event: event.type, takes: signal })
   }
@@ -213,13 +225,11 @@ export class MachineTask {
   #passOn(
     before: MachineState,
     state: MachineState,
-    to: string,
-    event: MachineEvent,
+    send: Macrostep['sends'][number],
   ): Promise<MachineState | undefined> {
     const next = unmoved({ ...state, step: state.step + 1, effects: [] })
-    const taskId = taskOfTarget(to)
-    if (taskId !== undefined) next.sends.push({ to: taskId, event, isTask: true })
-    else if (to === '#parent' || state.actors[to]?.taskId !== undefined) next.sends.push({ to, event, isTask: false })
+    const { to, event, isTask } = send
+    if (isTask || to === '#parent' || state.actors[to]?.taskId !== undefined) next.sends.push(send)
     else next.state.effects.push({ to, event })
     return this.#write(before, next, {})
   }
@@ -241,7 +251,8 @@ export class MachineTask {
     const targets = sendsOf(this.#facility.place, state, sends, event)
     // A send or a child may be refused, which fails the run: it must be open then.
     const mayRest = isQuiet && targets.length === 0 && starts.length === 0
-    const rests = mayRest && !this.#live.isCalling && this.#inbox.length === 0 && sleepsIn(state)
+    const sleeps = this.#sleepsIn(state, shown.isAsked)
+    const rests = mayRest && !this.#live.isCalling && this.#inbox.length === 0 && sleeps
     const change: MachineChange = {
       before,
       state: shown.isAsked ? state : withoutAsk(state),
@@ -259,6 +270,14 @@ export class MachineTask {
     return undefined
   }
 
+  /** Whether all its actors are tasks, or have ended; or begin anew after the answer. */
+  #sleepsIn({ actors }: MachineState, isAsked: boolean): boolean {
+    return Object.values(actors).every(
+      ({ src, ended, taskId }) =>
+        ended || taskId !== undefined || (isAsked && this.#definition.kindOf(src) !== 'promise'),
+    )
+  }
+
   #starts(state: MachineState): StartedMachine[] {
     const { path } = this.#definition
     return Object.entries(state.actors).flatMap(([id, actor]) => {
@@ -267,11 +286,6 @@ export class MachineTask {
       return [{ id, input: actor.input, place }]
     })
   }
-}
-
-/** Whether all its actors are tasks, or have ended. */
-function sleepsIn({ actors }: MachineState): boolean {
-  return Object.values(actors).every(({ ended, taskId }) => ended || taskId !== undefined)
 }
 
 const unmoved = (state: MachineState): Macrostep => ({ state, sends: [], emitted: [], logged: [] })

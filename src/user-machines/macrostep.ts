@@ -2,6 +2,7 @@
 // the engine stores the result and carries it out.
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate'
 import { Failure } from '../core/errors.ts'
+import { recordedImage } from '../core/json.ts'
 import type {
   MachineActor,
   MachineEffect,
@@ -12,7 +13,7 @@ import type {
 } from '../entities/machine.ts'
 import { isMachine } from './logic-kind.ts'
 import { errorImage, imageOf, revived } from './machine-json.ts'
-import { isStandIn, logicNamed, type StandIn, standIn, systemOf } from './stand-ins.ts'
+import { isActor, isStandIn, logicNamed, type StandIn, standIn, systemOf } from './stand-ins.ts'
 import { isTaskRef } from './task-ref.ts'
 
 /** Where and when a macrostep happens. */
@@ -95,16 +96,14 @@ export function advance(scope: MachineScope, state: MachineState, event: Machine
  */
 export function enter(scope: MachineScope, state: MachineState, target: string): Macrostep {
   const { machine } = scope
-  const type = 'errand.goto'
   const Machine = machine.constructor as new (config: object, implementations: object) => AnyStateMachine
-  const config = machine.config as { on?: object }
-  const leading = new Machine({ ...config, on: { ...config.on, [type]: `.${target}` } }, machine.implementations)
-  const play = new Play(
-    { ...scope, machine: leading },
-    { ...state, value: {}, history: {}, actors: {}, timers: [], effects: [] },
-  )
-  const nowhere = Object.assign(play.restored(), { value: {}, _nodes: [leading.root] }) as unknown as AnyMachineSnapshot
-  return play.result(leading.transition(nowhere, { type }, play.scope as never) as AnyMachineSnapshot)
+  const context = revived(state.context, new Map())
+  // The machine itself is entered too, for the actors and delays that it has in every state, but not its entry actions: they make a context.
+  const config = { ...machine.config, initial: target, entry: undefined, context }
+  const leading = new Machine(config, machine.implementations)
+  const before = { ...state, value: {}, history: {}, actors: {}, timers: [], effects: [] }
+  const play = new Play({ ...scope, machine: leading }, before)
+  return play.result(leading.getInitialSnapshot(play.scope as never, undefined as never) as AnyMachineSnapshot)
 }
 
 /** The snapshot that a state stands for. @throws Error for states that the definition does not have */
@@ -153,12 +152,14 @@ class Play {
 
   restored(): AnyMachineSnapshot {
     const { machine } = this.#given
-    const { value, context, history, status, actors } = this.#before
+    const { value, context, history, status } = this.#before
     const nodes = Object.entries(history).map(([id, ids]) => [id, ids.map((each) => machine.getStateNodeById(each))])
-    const isReferring = Object.keys(actors).length > 0
     const snapshot = machine.resolveState({
       value: value as never,
-      context: isReferring ? revived(context, (id) => this.#actors.get(id)) : structuredClone(context),
+      context: revived(
+        context,
+        new Map([[this.self.id, this.self], ['#parent', this.self._parent], ...this.#actors]),
+      ) as object,
       status: status as never,
       historyValue: Object.fromEntries(nodes),
     } as never)
@@ -172,7 +173,10 @@ class Play {
     const isDone = next.status === 'done'
     const actors = isDone ? {} : this.#actorsOf(next)
     const out: Macrostep = { state: before, sends: [], emitted: [], logged: [] }
-    const timers = [...before.timers]
+    // An actor that begins anew under the id of one that was stopped does not get what was delayed for that one.
+    const timers = before.timers.filter(
+      ({ to, isTask }) => to === undefined || isTask || actors[to]?.gen === before.actors[to]?.gen,
+    )
     const queue: QueuedMachineEvent[] = [...before.queue]
     const effects: MachineEffect[] = []
     const context = imageOf(next.context, 'the context of the machine', 'context')
@@ -221,6 +225,8 @@ class Play {
       queue: isDone ? [] : queue,
       effects,
       counter: this.#counter,
+      // It stands until its state is left, or its answer is taken.
+      ...(before.ask === undefined ? {} : { ask: before.ask }),
       ...(next.output === undefined ? {} : { output: imageOf(next.output, 'the output of the machine', 'output') }),
     }
     return out
@@ -255,12 +261,20 @@ class Play {
   }
 
   #timer({ id, event, delay, to }: SendParams & { delay: number }, now: number): MachineTimer {
-    const target = to === undefined || (to as unknown) === this.self ? undefined : targetOf(to)
+    const isOwn = to === undefined || (to as unknown) === this.self
+    const image = imageOf(event, 'a delayed event', 'event') as MachineEvent
+    const dueAt = Math.ceil(now + delay)
+    if (!(Math.abs(dueAt) <= maxTime)) {
+      throw new Failure(
+        `The machine "${this.#given.machine.id}" has delayed the event "${image.type}" by ${delay} milliseconds, which is no time that can be stored. Use a finite number that ends before the year 275760, and no delay for what is never to come.`,
+        { code: 'INVALID_RESULT', retry: false },
+      )
+    }
     return {
       id: id ?? `x:${this.#counter++}`,
-      event: imageOf(event, 'a delayed event', 'event') as MachineEvent,
-      dueAt: Math.ceil(now + delay),
-      ...(target === undefined ? {} : { to: target }),
+      event: image,
+      dueAt,
+      ...(isOwn ? {} : { to: to.id, ...(isTaskRef(to) ? { isTask: true as const } : {}) }),
     }
   }
 
@@ -269,6 +283,12 @@ class Play {
     { queue, effects, actors, out }: Pick<MachineState, 'queue' | 'effects' | 'actors'> & { out: Macrostep },
   ): void {
     const event = imageOf(given, 'an event', 'event') as MachineEvent
+    if (to !== undefined && !isActor(to as unknown)) {
+      throw new Failure(
+        `The machine "${this.#given.machine.id}" sends the event "${event.type}" to what is no actor. An actor in an event or in an input is JSON where it arrives: send to the parent with sendParent, and to another task with taskRef(id).`,
+        { code: 'INVALID_RESULT', retry: false },
+      )
+    }
     if ((to as unknown) === this.self || to === undefined) queue.push({ event })
     else if (isTaskRef(to)) out.sends.push({ to: to.id, event, isTask: true })
     else if (to.id === '#parent') out.sends.push({ to: '#parent', event, isTask: false })
@@ -307,20 +327,22 @@ class Play {
   }
 }
 
-/** A delayed event for a task begins with the mark of its kind: an actor may have any id. */
-const targetOf = (to: { id: string }): string => (isTaskRef(to) ? `task:${to.id}` : to.id)
-
-/** The task that a delayed event is for; undefined for an actor of the machine. */
-export function taskOfTarget(to: string): string | undefined {
-  return to.startsWith('task:') ? to.slice('task:'.length) : undefined
-}
+/** The latest time that a date can be, in epoch milliseconds. */
+const maxTime = 8_640_000_000_000_000
 
 function isDelayed(params: unknown): params is SendParams & { delay: number } {
   return typeof (params as SendParams).delay === 'number'
 }
 
+/** A log fails no task, whatever is logged. */
+function imageText(value: unknown): string {
+  if (value === undefined) return 'undefined'
+  const made = recordedImage(value, 'what was logged', () => {})
+  return 'lost' in made ? `(${made.lost})` : typeof made.image === 'string' ? made.image : JSON.stringify(made.image)
+}
+
 function logText({ label, value }: { label?: string; value: unknown }): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+  const text = typeof value === 'string' ? value : imageText(value)
   return `${label === undefined ? text : `${label}: ${text}`}\n`
 }
 

@@ -1,6 +1,6 @@
 // What a machine may be sent and may store, and how much of it.
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { assign, fromCallback, fromPromise, raise, sendTo, setup } from 'xstate'
+import { assign, fromCallback, fromPromise, log, raise, sendTo, setup } from 'xstate'
 import { createEngine } from '../../src/engine/create-engine.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { machine } from '../../src/user-machines/machine.ts'
@@ -97,6 +97,53 @@ describe('a machine', () => {
     expect(await engine.get(task)).toMatchObject({
       status: 'failed',
       error: { code: 'INVALID_RESULT', message: expect.stringContaining(complaint) },
+    })
+  })
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300])(
+    'is refused a delay of %d, and the engine goes on',
+    async (ms) => {
+      const { clock, engineOf } = await machineWorld()
+      const delayed = setup({ delays: { ms: () => ms } }).createMachine({
+        initial: 'on',
+        states: { on: { after: { ms: 'off' } }, off: {} },
+      })
+      const engine = await engineOf(delayed)
+      const task = await engine.create({ executor: 'machine' })
+      await clock.rest()
+      expect(await engine.get(task)).toMatchObject({
+        status: 'failed',
+        error: { code: 'INVALID_RESULT', message: expect.stringContaining(`${ms} milliseconds`) },
+      })
+      expect(await engine.create({ executor: 'machine' })).toMatchObject({ status: 'submitted' })
+    },
+  )
+
+  it('logs what JSON cannot carry, and goes on', async () => {
+    const { clock, engineOf } = await machineWorld()
+    const circular: Record<string, unknown> = {}
+    circular['self'] = circular
+    const values = [5n, circular, { count: 5n }, undefined]
+    const engine = await engineOf(setup({}).createMachine({ entry: values.map((value) => log(() => value)) }))
+    const task = await engine.create({ executor: 'machine' })
+    await clock.rest()
+    const texts: unknown[] = []
+    for await (const { type, data } of engine.events({ taskId: task.id })) {
+      if (type === 'output.written') texts.push(data['text'])
+      if (texts.length === values.length) break
+    }
+    expect(texts).toEqual(['5\n', expect.stringContaining('circular'), '{"count":"5"}\n', 'undefined\n'])
+  })
+
+  it('fails with what its callback actor has sent and JSON cannot carry', async () => {
+    const { clock, engineOf } = await machineWorld()
+    const listen = fromCallback(({ sendBack }) => sendBack({ type: 'GOT', at: new Map() } as never))
+    const engine = await engineOf(setup({ actors: { listen } }).createMachine({ invoke: { src: 'listen' } }))
+    const task = await engine.create({ executor: 'machine' })
+    await clock.rest()
+    expect(await engine.get(task)).toMatchObject({
+      status: 'failed',
+      error: { code: 'INVALID_RESULT', message: expect.stringContaining('event.at') },
     })
   })
 

@@ -1,6 +1,6 @@
 // What people and programs do with the task of a machine: pause, cancel, retry, answer, and run it with other code.
 import { describe, expect, it } from 'vitest'
-import { assign, fromPromise, setup } from 'xstate'
+import { assign, fromCallback, fromPromise, setup } from 'xstate'
 import { z } from 'zod'
 import { machineWorld } from './machine-world.ts'
 
@@ -200,7 +200,10 @@ describe('a state with meta.ask', () => {
 
   it('goes on asking while other events leave the state as it is, and withdraws the question when one leaves it', async () => {
     const { engine, task, stateOf, openQuestions, clock } = await asked()
+    const first = (await engine.get(task))?.questions
     await engine.sendEvent(task, { type: 'NOTE' })
+    await clock.rest()
+    expect((await engine.get(task))?.questions).toEqual(first)
     expect(await stateOf(task.id)).toMatchObject({ value: 'reviewing', context: { notes: 1 } })
     expect((await engine.get(task))?.status).toBe('input_required')
     expect(await openQuestions()).toBe(1)
@@ -209,6 +212,68 @@ describe('a state with meta.ask', () => {
     await clock.rest()
     expect((await engine.get(task))?.status).toBe('waiting')
     expect(await openQuestions()).toBe(0)
+  })
+
+  it('takes an answer that comes after an event that leaves the state as it is', async () => {
+    const { engine, engineOf, task, stateOf } = await asked()
+    await engine.close()
+    const sender = await engineOf(review, {}, { work: false })
+    await sender.sendEvent(task.id, { type: 'NOTE' })
+    await sender.answer(task.id, { by: 'Ada' })
+    await sender.close()
+    await engineOf(review)
+    expect(await stateOf(task.id)).toMatchObject({ value: 'done', context: { notes: 1, by: { by: 'Ada' } } })
+  })
+
+  it('is asked while a promise begins, which is made', async () => {
+    const { clock, engineOf, stateOf } = await machineWorld()
+    const job = fromPromise(async () => 'made')
+    const definition = setup({
+      actors: { job },
+      types: { context: {} as { made?: unknown } },
+    }).createMachine({
+      context: {},
+      type: 'parallel',
+      states: {
+        asks: { meta: { ask: { question: 'Who?', event: 'NAMED' } }, on: { NAMED: { actions: assign({}) } } },
+        works: {
+          initial: 'idle',
+          states: {
+            idle: { on: { GO: 'busy' } },
+            busy: {
+              invoke: {
+                src: 'job',
+                onDone: { target: 'idle', actions: assign({ made: ({ event }) => event.output }) },
+              },
+            },
+          },
+        },
+      },
+    })
+    const engine = await engineOf(definition)
+    const task = await engine.create({ executor: 'machine' })
+    await clock.rest()
+    await engine.sendEvent(task, { type: 'GO' })
+    expect(await stateOf(task.id)).toMatchObject({ context: { made: 'made' }, actors: {} })
+  })
+
+  it('is asked while an actor lives in memory, which begins anew with the next run', async () => {
+    const { clock, engineOf, stateOf } = await machineWorld()
+    let begun = 0
+    const listen = fromCallback(() => void begun++)
+    const definition = setup({ actors: { listen } }).createMachine({
+      invoke: { src: 'listen' },
+      initial: 'asking',
+      states: { asking: { meta: { ask: { question: 'Who?', event: 'NAMED' } }, on: { NAMED: 'named' } }, named: {} },
+    })
+    const engine = await engineOf(definition)
+    const task = await engine.create({ executor: 'machine' })
+    await clock.rest()
+    expect((await engine.get(task))?.status).toBe('input_required')
+    await engine.answer(task, 'Ada')
+    expect((await stateOf(task.id)).value).toBe('named')
+    expect((await engine.get(task))?.status).toBe('working')
+    expect(begun).toBe(2)
   })
 
   it('asks again when the answer has not left the state', async () => {
@@ -295,75 +360,5 @@ describe('a state with meta.ask whose task has failed and is retried', () => {
     expect((await mended.get(task))?.status).toBe('input_required')
     await mended.answer(task, 'Ada')
     expect((await world.stateOf(task.id)).value).toBe('named')
-  })
-})
-
-describe('a task whose definition has changed', () => {
-  const first = setup({ types: { context: {} as { count: number } } }).createMachine({
-    id: 'job',
-    version: '1',
-    context: { count: 3 },
-    initial: 'old',
-    states: { old: { on: { GO: 'done' } }, done: { type: 'final' } },
-  })
-  const second = setup({
-    types: { context: {} as { count: number; unit?: string } },
-  }).createMachine({
-    id: 'job',
-    version: '2',
-    context: { count: 0 },
-    initial: 'fresh',
-    states: { fresh: { on: { GO: 'done' } }, done: { type: 'final' } },
-  })
-
-  const changed = async (options = {}) => {
-    const world = await machineWorld()
-    const before = await world.engineOf(first)
-    const task = await before.create({ executor: 'machine' })
-    await world.clock.rest()
-    await before.close()
-    const engine = await world.engineOf(second, options)
-    await engine.sendEvent(task, { type: 'GO' })
-    await world.clock.rest()
-    return { ...world, engine, task }
-  }
-
-  it('goes on from the situation that `migrate` makes', async () => {
-    const { engine, task } = await changed({
-      migrate: (stored: { context: object }, from: string) => ({
-        ...stored,
-        value: 'fresh',
-        context: { ...stored.context, unit: from },
-      }),
-    })
-    expect((await engine.get(task))?.status).toBe('completed')
-  })
-
-  it('is held with a question, and enters the state that a person names', async () => {
-    const { engine, task, clock, stateOf } = await changed()
-    expect((await engine.get(task))?.status).toBe('input_required')
-    await engine.answer(task, { goto: 'fresh' })
-    await clock.rest()
-    expect(await stateOf(task.id)).toMatchObject({ value: 'done', context: { count: 3 } })
-    expect((await engine.get(task))?.status).toBe('completed')
-  })
-
-  it('fails when a person says so', async () => {
-    const { engine, task, clock } = await changed()
-    await engine.answer(task, { fail: true })
-    await clock.rest()
-    expect(await engine.get(task)).toMatchObject({ status: 'failed', error: { code: 'INVALID_RESULT' } })
-  })
-
-  it('waits when a person says so, and goes on in an engine with the old code', async () => {
-    const { engine, task, clock, engineOf, stateOf } = await changed()
-    await engine.answer(task, { wait: true })
-    await clock.rest()
-    expect((await engine.get(task))?.status).toBe('waiting')
-    await engine.close()
-    const old = await engineOf(first)
-    await clock.advance(60_000)
-    expect((await old.get(task))?.status).toBe('completed')
-    expect((await stateOf(task.id)).value).toBe('done')
   })
 })

@@ -1,6 +1,6 @@
 // What may be sent to a machine from outside.
 import { expect, it } from 'vitest'
-import { fromPromise, setup } from 'xstate'
+import { assign, createMachine, fromPromise, setup } from 'xstate'
 import { callOf } from '../../src/user-machines/call-of.ts'
 import { machine } from '../../src/user-machines/machine.ts'
 import { openEngine, reached } from '../engine/world.ts'
@@ -69,3 +69,29 @@ it('a promise and an action know the identity of their call, which is the same w
   expect(seen).toEqual([seen[1], expect.stringContaining(`${task.id}/charge/`), expect.stringContaining('/note/')])
   await engine.close()
 })
+
+it('a failure that a parent handles calls no handler of failures', async () => {
+  const broken = createMachine({ id: 'broken', initial: 'on', states: { on: { entry: assign(() => refuse()) } } })
+  const parent = setup({ actors: { broken } }).createMachine({
+    id: 'parent',
+    initial: 'on',
+    states: { on: { invoke: { src: 'broken', onError: 'off' } }, off: { type: 'final' } },
+  })
+  const calls: unknown[] = []
+  const engine = await openEngine({
+    executors: {
+      parent: machine(parent, { onFailure: { executor: 'alarm' } }),
+      alarm: (task: { input: unknown }) => calls.push(task.input),
+    },
+  })
+  const task = await engine.create({ executor: 'parent' })
+  expect(await engine.settled(task)).toMatchObject({ status: 'completed' })
+  await engine.idle({ system: true })
+  expect((await engine.children(task)).map(({ status }) => status)).toEqual(['failed'])
+  expect(calls).toEqual([])
+  await engine.close()
+})
+
+function refuse(): never {
+  throw new Error('broken')
+}

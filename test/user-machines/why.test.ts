@@ -1,6 +1,6 @@
 // `why` of a task that is a machine: its state, and everything that would move it.
 import { expect, it } from 'vitest'
-import { createMachine, setup } from 'xstate'
+import { createMachine, fromCallback, setup } from 'xstate'
 import { SimulatedClock } from '../../src/testing/index.ts'
 import { machine } from '../../src/user-machines/machine.ts'
 import { openEngine, reached } from '../engine/world.ts'
@@ -78,4 +78,23 @@ it('engine.why asks for the answer while the state of a machine asks a question'
     reason: 'answer',
     message: 'It waits for a person to answer: "Ship it?"',
   })
+})
+
+it('engine.why says what a machine without states waits for, at rest and with an actor in memory', async () => {
+  const listen = fromCallback(() => {})
+  const on = { ADD: { actions: () => {} } }
+  const engine = await openEngine({
+    executors: {
+      resting: machine(createMachine({ on })),
+      listening: machine(setup({ actors: { listen } }).createMachine({ invoke: { src: 'listen' }, on })),
+    },
+  })
+  const resting = await engine.create({ executor: 'resting' })
+  await reached(engine, resting, 'waiting')
+  expect((await engine.why(resting)).message).toBe(
+    'Its machine has no states and waits for the event ADD. `sendEvent` sends it.',
+  )
+  const listening = await engine.create({ executor: 'listening' })
+  for await (const { type } of engine.events({ taskId: listening.id })) if (type === 'run.parked') break
+  expect((await engine.why(listening)).message).toContain('waits in memory for the next event of its machine')
 })

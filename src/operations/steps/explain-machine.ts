@@ -11,7 +11,8 @@ export function machineWaitText({ state, accepts, next }: MachineDetails, tasks:
     next !== null && `until ${isoTime(next.dueAt)} (${next.event})`,
     tasks.length > 0 && `for ${listOf(tasks)}`,
   ].filter((each) => each !== false)
-  const place = `It is in "${stateText(state.value)}"`
+  const states = stateText(state.value)
+  const place = states === '' ? 'Its machine has no states' : `It is in "${states}"`
   if (awaited.length === 0) return `${place}, and no event moves it: \`cancel\` ends it.`
   return `${place} and waits ${awaited.join(', or ')}.${accepts.length > 0 ? ' `sendEvent` sends it.' : ''}`
 }

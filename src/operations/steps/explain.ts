@@ -162,8 +162,11 @@ function* whoWorks(tx: Reads, task: TaskRecord): Op<string> {
 
 function* whereParked(tx: Reads, task: TaskRecord): Op<string> {
   switch ((yield* parkedRun(tx, task))?.status) {
-    case 'parked':
-      return `, and waits in memory for ${listOf((yield* loadTasks(tx, yield* awaitedBy(tx, task))).map(nameOf))}`
+    case 'parked': {
+      const names = (yield* loadTasks(tx, yield* awaitedBy(tx, task))).map(nameOf)
+      // A machine with an actor in memory may wait for no task.
+      return `, and waits in memory for ${names.length === 0 ? 'the next event of its machine' : listOf(names)}`
+    }
     case 'queued':
       return ', has what it waited for in memory, and waits for a free slot'
     default:

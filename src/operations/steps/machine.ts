@@ -65,6 +65,8 @@ export function* restMachine(tx: Tx, ref: RunRef, given: MachineStep, request: S
   const task = (yield* tx.task.get(ref.taskId)) as TaskRecord
   const waits = (yield* tx.call.open(task.id)).filter((entry) => entry.kind !== 'call')
   let hasArrived = (yield* tx.signal.oldestKept(task.id)) !== undefined
+  const { ask } = given.details.state
+  if (ask !== undefined && (yield* tx.call.get(ask.callId))?.status === 'completed') hasArrived = true
   for (const wait of waits.filter(isOver)) {
     if ((yield* outcomesOf(tx, wait.params as WaitParams))[0]) hasArrived = true
     // Its machine was retried since: the edge is open again, and so is the wait.
