@@ -2,8 +2,6 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
-import { outputPattern } from '../../../scripts/guide-blocks.ts'
-import { allBlocks } from '../../documents.ts'
 import { Workplace } from './workplace.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
@@ -112,13 +110,4 @@ it('errand machine, as a program, imports TypeScript and the XState of the file'
     code: 2,
     err: expect.stringContaining('Node imports JavaScript, and from version 22.18 on TypeScript'),
   })
-})
-
-it('docs/guides/plans.md shows what errand machine prints', async () => {
-  const at = allBlocks.findIndex(({ text }) => text.includes('npx errand machine order.mjs'))
-  const [program, command] = [allBlocks[at - 1], allBlocks[at]]
-  await using folder = place()
-  folder.write('order.mjs', program?.text ?? '')
-  const { code, out } = await folder.start('machine', 'order.mjs').ended
-  expect(`${out}exit code ${code}\n`).toMatch(outputPattern(command?.shown ?? ''))
 })
