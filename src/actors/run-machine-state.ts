@@ -154,10 +154,6 @@ export class RunMachineState implements MachineRun {
     return { arrived: this.#core.request(() => arrived), cancel }
   }
 
-  report(error: unknown, doing: string): void {
-    this.#core.host.report(error, { ...this.#core.ref, doing })
-  }
-
   #child({ id, input, place }: StartedMachine): { id: string; taskId: string; child: ChildMachine } {
     const { task, host, taskId } = this.#core
     const spec = {

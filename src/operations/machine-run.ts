@@ -60,7 +60,6 @@ export interface MachineRun {
   rest(change: MachineChange): void
   /** `arrived` resolves when something may have arrived. */
   arrival(): { arrived: Promise<void>; cancel(): void }
-  report(error: unknown, doing: string): void
 }
 
 /** The property under which a run holds its MachineRun. */

@@ -99,10 +99,9 @@ export class LiveActors {
         ? this.#run.call(src, (_none, context) => fn(undefined, context), options)
         : this.#run.call(src, input, fn, options)
     this.#calls.add(calling)
-    const done = (event: MachineEvent): void => {
-      this.#calls.delete(calling)
-      this.#ended({ id, gen, image: () => event, ends: true })
-    }
+    const settled = () => void this.#calls.delete(calling)
+    calling.then(settled, settled)
+    const done = (event: MachineEvent): void => this.#ended({ id, gen, image: () => event, ends: true })
     calling.then(
       (output) => done({ type: `xstate.done.actor.${id}`, output, actorId: id }),
       // The end of the run is not an end of the actor.

@@ -2,7 +2,7 @@
 // nothing that a guard or an `assign` does to one of them has an effect.
 import type { AnyActorRef, AnyStateMachine } from 'xstate'
 
-/** Thrown into the code of a definition that uses an actor in a way that only a live actor could answer. */
+/** What stands for an actor, with the id of that. */
 export type StandIn = AnyActorRef & { readonly standsFor: string }
 
 const nowhere = { unsubscribe(): void {} }
