@@ -13,14 +13,15 @@ import type {
 import type { Script, ScriptEntry } from './machine-runner.ts'
 
 /**
- * What the states of a region are drawn from. Two things are left out because they are not up to a machine. When timers are due at one time and
+ * What the states of a region are drawn from. Three things are left out because they are not up to a machine. When timers are due at one time and
  * the first starts a promise, whether the promise or the next timer comes first: so beside promises, delays are such that few are due
- * together. And the order of eventless transitions in several regions, which XState changes when it restores a snapshot.
+ * together. The order of what two helpers answer to the same event: so only one region invokes them. And the order of eventless transitions in
+ * several regions, which XState changes when it restores a snapshot.
  */
 interface Kind {
   after: fc.Arbitrary<DescribedDelay>
   arm: fc.Arbitrary<DescribedDelay>
-  hasJobs: boolean
+  invokes: readonly DescribedInvoke['src'][]
   isEventless: boolean
 }
 
@@ -72,7 +73,10 @@ const afterFailure = (edge: fc.Arbitrary<DescribedEdge>) =>
         isTriedAgain ? { ...drawn, to: 'self', reenter: true, atLeast: null } : { ...drawn, atLeast: null },
     )
 
-function invokeOf(edge: fc.Arbitrary<DescribedEdge>, hasJobs: boolean): fc.Arbitrary<DescribedInvoke> {
+function invokeOf(
+  edge: fc.Arbitrary<DescribedEdge>,
+  invokes: readonly DescribedInvoke['src'][],
+): fc.Arbitrary<DescribedInvoke | null> {
   const helper = fc.record({ src: fc.constant('helper' as const), done: edge })
   const job = fc.record({
     src: fc.constant('job' as const),
@@ -80,10 +84,12 @@ function invokeOf(edge: fc.Arbitrary<DescribedEdge>, hasJobs: boolean): fc.Arbit
     done: edge,
     error: fc.option(afterFailure(edge), { freq: 6 }),
   })
-  return hasJobs ? fc.oneof({ weight: 2, arbitrary: job }, { weight: 1, arbitrary: helper }) : helper
+  const weighted = { job: { weight: 2, arbitrary: job }, helper: { weight: 1, arbitrary: helper } }
+  if (invokes.length === 0) return fc.constant(null)
+  return fc.option(fc.oneof(...invokes.map((src) => weighted[src])), { freq: 2 })
 }
 
-function stateOf({ after, arm, hasJobs, isEventless }: Kind): fc.Arbitrary<DescribedState> {
+function stateOf({ after, arm, invokes, isEventless }: Kind): fc.Arbitrary<DescribedState> {
   const edge = edgeOf(arm)
   const actions = (maxLength: number) => fc.array(actionOf(arm), { maxLength })
   /** Without a condition it would be taken until the fuel is burnt. */
@@ -94,7 +100,7 @@ function stateOf({ after, arm, hasJobs, isEventless }: Kind): fc.Arbitrary<Descr
     on: transitionsOf(edge),
     after: fc.array(fc.record({ delay: after, edge }), { maxLength: 2 }),
     always: isEventless ? fc.option(eventless, { freq: 2 }) : fc.constant(null),
-    invoke: fc.option(invokeOf(edge, hasJobs), { freq: 2 }),
+    invoke: invokeOf(edge, invokes),
     isFinal: fc.constant(false),
   })
 }
@@ -113,7 +119,7 @@ const plainOf = (kind: Kind): fc.Arbitrary<DescribedRegion[]> =>
         fc.record({
           at: fc.nat({ max: 3 }),
           // Their state may invoke a promise, and the order in which two promises settle is not up to a machine either.
-          states: statesOf({ ...kind, hasJobs: false }, 2, 2, fc.constant(true)),
+          states: statesOf({ ...kind, invokes: ['helper'] }, 2, 2, fc.constant(true)),
           done: edgeOf(kind.arm),
         }),
         { freq: 2 },
@@ -126,17 +132,17 @@ const parallelOf = (first: Kind, second: Kind): fc.Arbitrary<DescribedRegion[]> 
     .tuple(statesOf(first, 2, 3), statesOf(second, 2, 3))
     .map((regions) => regions.map((drawn) => ({ states: drawn, nested: null })))
 
-const withoutJobs: Kind = { after: roundDelay, arm: roundDelay, hasJobs: false, isEventless: true }
-const withJobs: Kind = { after: oddDelayOrComputed, arm: oddDelay, hasJobs: true, isEventless: true }
-const besideJobs: Kind = { after: oddDelay, arm: oddDelay, hasJobs: false, isEventless: false }
+const withoutJobs: Kind = { after: roundDelay, arm: roundDelay, invokes: ['helper'], isEventless: true }
+const withJobs: Kind = { after: oddDelayOrComputed, arm: oddDelay, invokes: ['job', 'helper'], isEventless: true }
+const besideJobs: Kind = { after: oddDelay, arm: oddDelay, invokes: ['helper'], isEventless: false }
 
 /** Machines of two to six states: plain, with a state that has others within, or parallel. */
 export const drawnMachines: fc.Arbitrary<MachineDescription> = fc.record({
   regions: fc.oneof(
     { weight: 3, arbitrary: plainOf(withJobs) },
     { weight: 1, arbitrary: plainOf(withoutJobs) },
-    { weight: 1, arbitrary: parallelOf(withJobs, besideJobs) },
-    { weight: 1, arbitrary: parallelOf(withoutJobs, { ...withoutJobs, isEventless: false }) },
+    { weight: 1, arbitrary: parallelOf({ ...withJobs, invokes: ['job'] }, besideJobs) },
+    { weight: 1, arbitrary: parallelOf(withoutJobs, { ...withoutJobs, invokes: [], isEventless: false }) },
   ),
   // A helper is a task of its own: nothing orders its timer and one of its parent that are due in the same millisecond.
   helper: fc.record({ pings: fc.constantFrom(1, 2, 1, 3), pauseMs: fc.constantFrom(7, 257, 5007) }),
