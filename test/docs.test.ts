@@ -158,7 +158,8 @@ describe('Links', () => {
       const folder = (part.split('\n')[0] as string).toLowerCase()
       return Array.from(part.matchAll(/\]\((docs\/([^/]+)\/[^)]+)\)/g)).filter(([, , name]) => name === folder)
     })
-    expect(listed.map(([, page]) => page).toSorted()).toEqual(pages.filter((page) => page !== 'README.md').toSorted())
+    expect(new Set(listed.map(([, page]) => page))).toEqual(new Set(pages.filter((page) => page !== 'README.md')))
+    expect(listed.length).toBe(pages.length - 1)
   })
 
   it('the README has at most 300 lines', () => {

@@ -160,6 +160,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       { 'src/actors/run.ts': 'setTimeout(() => abort(), 5)' },
       { 'src/actors/run.ts': 'const timer = globalThis.setInterval(beat, 5)' },
       { 'src/commands/shell.ts': 'const later = setTimeout' },
+      { 'src/actors/run.ts': 'setImmediate(() => suspend())' },
       { 'src/commands/shell.ts': `import { scheduler } from 'node:timers/promises'` },
       { 'src/commands/shell.ts': 'fetch(url, { signal: AbortSignal.timeout(5) })' },
       { 'src/surfaces/cli/verbs.ts': 'const id = Math.random()' },

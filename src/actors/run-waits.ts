@@ -6,6 +6,7 @@ import { ErrandError } from '../core/errors.ts'
 import { faithfulImage } from '../core/json.ts'
 import { issuesIn, issueText, parse, requireSpokenText, safeParse, sentenceOf } from '../core/parse.ts'
 import { restoredError } from '../core/restored-error.ts'
+import { inNextTurn } from '../core/turns.ts'
 import { toAwaitedTask } from '../entities/awaited-task.ts'
 import type { CallKind, CallRecord } from '../entities/call.ts'
 import { askOptionsSchema, keyOptionsSchema, signalOptionsSchema, waitOptionsSchema } from '../entities/options.ts'
@@ -349,7 +350,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
   whenIdle(): void {
     if (this.#isSuspending || !this.#isQuiet) return
     this.#isSuspending = true
-    setImmediate(() => void this.#suspend())
+    inNextTurn(() => void this.#suspend())
   }
 
   get #isQuiet(): boolean {

@@ -1,4 +1,5 @@
 // Time as a port: the only file that reads the wall clock or arms a timer. XState's SimulatedClock implements it too.
+import { ErrandError } from './errors.ts'
 
 /** Where the engine takes time from. `now` is in epoch milliseconds. */
 export interface Clock {
@@ -66,4 +67,19 @@ export const steadyClock: Clock = { ...systemClock, now: () => performance.timeO
 export function isoTime(ms: number): string {
   const date = new Date(ms)
   return Number.isNaN(date.getTime()) ? `${ms} (epoch ms)` : date.toISOString()
+}
+
+/**
+ * Refuses timers that a test has faked, for an engine on the clock of the process. Faked time passes at once: it does not wait for an engine that
+ * has to write what fell due before it knows what falls due next.
+ * @throws ErrandError INVALID_INPUT
+ */
+export function requireRealTimers(): void {
+  // The packages behind `vi.useFakeTimers` and `jest.useFakeTimers` leave their clock on the functions that they put in place.
+  if (![setTimeout, Date].some((real) => Object.hasOwn(real, 'clock'))) return
+  throw new ErrandError(
+    'INVALID_INPUT',
+    'createEngine: the timers of this process are faked, and faked time does not wait for the writes of an engine. Use createTestEngine of errand/testing, whose `advance` does, or createEngine with `clock: new SimulatedClock()`; both work beside faked timers.',
+    { option: 'clock' },
+  )
 }

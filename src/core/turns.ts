@@ -1,7 +1,13 @@
 // Turns of the event loop, and work that runs once at a time.
 
-/** Resolves in the next turn of the event loop: timers, signals and other work run before. */
-export const nextTurn = (): Promise<void> => new Promise((resume) => setImmediate(resume))
+// The global function may be one of a test that fakes all timers (`vi.useFakeTimers`): turns pass all the same.
+import { setImmediate } from 'node:timers'
+
+/** Calls a function in the next turn of the event loop: timers, signals and other work run before. */
+export const inNextTurn = (work: () => void): void => void setImmediate(work)
+
+/** Resolves in the next turn of the event loop. */
+export const nextTurn = (): Promise<void> => new Promise(inNextTurn)
 
 /**
  * Work of which one round runs at a time. All that ask for it during a round share one more, which begins afterwards: however often they

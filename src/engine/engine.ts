@@ -14,7 +14,7 @@ import { type Ability, type AbilityDefinition, defineAbility, isAbility } from '
 import { type Bus, createBus, registerBeforeUse } from '../bus/bus.ts'
 import type { Caller } from '../bus/caller.ts'
 import { reclaimCalls } from '../commands/reclaim-calls.ts'
-import { type Clock, systemClock } from '../core/clock.ts'
+import { type Clock, requireRealTimers, systemClock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import { createRandomIds, type Ids } from '../core/ids.ts'
 import { refuseFault } from '../core/input-gate.ts'
@@ -61,6 +61,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     (each): Ability => (isAbility(each) ? each : defineAbility(each as Parameters<typeof defineAbility>[0])),
   )
   const parsed = { ...given, executors: { ...executorsOf(abilities), ...given.executors } }
+  if (parsed.clock === undefined) requireRealTimers()
   const ownClock = (parsed.clock as Clock | undefined) ?? systemClock
   const inHand = ownClock.join === undefined ? undefined : new WorkInHand()
   let now = (): number => ownClock.now()

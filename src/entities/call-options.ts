@@ -26,9 +26,12 @@ export type Parsed<T> = {
 
 /** The second argument of the function of a call. */
 export interface CallContext {
-  /** The id of this execution: pass it to external services as the idempotency key. */
+  /** The id of this execution; a repetition has another one. */
   callId: string
-  /** The same for every repetition of this call, after a crash or in another attempt: use it to create something only once. */
+  /**
+   * The same for every repetition of this call, after a crash or in another attempt: pass it to external services as the idempotency key, and use it to
+   * create something only once.
+   */
   identity: string
   /** Aborts when the run ends or the call times out. */
   signal: AbortSignal

@@ -2,6 +2,7 @@
 // before it, and a refused one leaves nothing behind and rejects alone. Observers receive only the events of a successful commit.
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
+import { inNextTurn } from '../core/turns.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { CommittedEvents } from './appended-events.ts'
 import type { LedgerObserver, Step } from './ledger.ts'
@@ -126,7 +127,7 @@ export class GroupCommit {
   #schedule(): void {
     if (this.#scheduled || this.#running) return
     this.#scheduled = true
-    setImmediate(() => {
+    inNextTurn(() => {
       this.#scheduled = false
       if (!this.#running && this.#queue.length > 0) void this.#flush()
     })

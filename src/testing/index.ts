@@ -12,6 +12,7 @@ export type { Clock } from '../core/clock.ts'
 export type { Ids } from '../core/ids.ts'
 export type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 export { openLedger } from '../ledger/open-ledger.ts'
+export { type DurableOptions, type DurableReport, type DurableTest, expectDurable } from './expect-durable.ts'
 export {
   createFaultyLedger,
   type FaultKind,
@@ -22,3 +23,4 @@ export {
 } from './faulty-ledger.ts'
 export { createSequentialIds } from './sequential-ids.ts'
 export { SimulatedClock } from './simulated-clock.ts'
+export { createTestEngine, type TestEngine, type TestEngineOptions } from './test-engine.ts'

@@ -56,6 +56,12 @@ export class SimulatedClock implements Clock {
     return this.#timers.size
   }
 
+  /** Milliseconds until something falls due; undefined: nothing does but upkeep. */
+  get untilNext(): number | undefined {
+    const next = this.#next(Number.POSITIVE_INFINITY, false)
+    return next === undefined ? undefined : Math.max(0, next.dueAt - this.#elapsed)
+  }
+
   /** Called by an engine that uses the clock. */
   join(engine: RestingEngine): () => void {
     this.#engines.add(engine)

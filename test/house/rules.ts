@@ -319,6 +319,7 @@ const bans: Ban[] = [
   { what: /\bperformance\s*\.\s*now\b|\bprocess\s*\.\s*hrtime\b/g, except: ownsTime },
   { what: /(?<![.\w$])(?:globalThis\s*\.\s*)?set(?:Timeout|Interval)\b/g, except: ownsTime },
   { what: /\bAbortSignal\s*\.\s*timeout\b/g, except: ownsTime },
+  { what: /(?<![.\w$])(?:globalThis\s*\.\s*)?setImmediate\b/g, except: ['src/core/turns.ts'] },
   { what: /\bMath\s*\.\s*random\b/g, except: ['src/core/clock.ts', 'src/core/ids.ts'] },
   {
     what: /\b(?:randomUUID|randomBytes|randomInt|randomFill(?:Sync)?|getRandomValues)\b/g,
@@ -351,7 +352,9 @@ const timeAndRandomnessAreInjected: Rule = (files) =>
     ...bans.flatMap((ban) => uses(file, ban)),
     ...file.imports
       .filter(
-        (specifier) => /^(?:node:)?timers\b/.test(specifier) && !ownsTime.some((home) => file.path.startsWith(home)),
+        (specifier) =>
+          /^(?:node:)?timers\b/.test(specifier) &&
+          ![...ownsTime, 'src/core/turns.ts'].some((home) => file.path.startsWith(home)),
       )
       .map((specifier) => `${file.path} imports ${specifier}; take timers from the clock`),
   ])

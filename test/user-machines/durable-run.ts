@@ -5,16 +5,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EventObject } from 'xstate'
-import type { Clock, RestingEngine } from '../../src/core/clock.ts'
 import { nextTurn } from '../../src/core/turns.ts'
 import { createEngine } from '../../src/engine/create-engine.ts'
 import type { Engine } from '../../src/engine/engine-api.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { EngineLives } from '../../src/testing/engine-lives.ts'
+import type { DeathPoint } from '../../src/testing/mortal-ledger.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { machine as machineExecutor } from '../../src/user-machines/machine.ts'
 import type { MachineRunner, Shape, View } from './machine-runner.ts'
-import { type DeathPoint, type MortalLedger, mortalLedger } from './mortal-ledger.ts'
 import { withRecordedActions } from './recorded-actions.ts'
 import { add, TaskView } from './task-view.ts'
 
@@ -41,12 +41,6 @@ export interface DurableRunner extends MachineRunner {
   readonly steps: readonly string[]
 }
 
-interface Life {
-  engine: Engine
-  mortal: MortalLedger
-  close(): Promise<void>
-}
-
 /** More deaths than any schedule needs: a run that gets no further is ended with what it did last. */
 const maxDeaths = 2000
 
@@ -68,55 +62,48 @@ export function durableRunner(
   const executions = new Map<string, number>()
   const recorded = withRecordedActions(machine, (name) => add(executions, name))
   const folder = inFile ? mkdtempSync(join(tmpdir(), 'errand-machine-')) : undefined
-  /** Absent in a file: its engines come one after the other. */
-  let shared: Ledger | undefined
   let shows: TaskView
   let turn = 0
 
-  const workers = Array.from({ length: engines }, () => new Worker(clock, begin, schedule()))
-
-  async function begin(kills: Deaths, lifeClock: Clock): Promise<Life | undefined> {
-    // Engines side by side share one connection, whose commits notify all of them at once.
-    const ledger = shared ?? (await openLedger(join(folder as string, 'ledger.db')))
-    const mortal = mortalLedger(ledger, (point) => {
-      if (point.when === 'before') steps.push(point.name)
-      if (deaths.length === maxDeaths || !kills(point)) return false
-      deaths.push(`${point.when} ${point.name}`)
-      return true
-    })
-    if (shared === undefined) void mortal.death.then(() => ledger.close())
-    const creating = createEngine({
-      ledger: faulty(mortal.ledger),
-      clock: lifeClock,
-      executors: { machine: machineExecutor(recorded, { onInterrupt: 'rerun' }) },
-      maxCrashes: 1_000_000,
-      onError: (error: unknown) => void errors.push(error),
-    })
-    const engine = (await Promise.race([creating, mortal.death])) as Engine | undefined
-    return (
-      engine && {
-        engine,
-        mortal,
-        close: () => engine.close().then(() => (shared === undefined ? ledger.close() : undefined)),
-      }
-    )
+  /** Engines side by side share one connection, whose commits notify all of them at once; in a file, each engine has its own. */
+  let shared: Ledger | undefined
+  let connection: Ledger | undefined
+  const nextConnection = async (): Promise<Ledger> => {
+    await connection?.close()
+    connection = await openLedger(join(folder as string, 'ledger.db'))
+    return connection
   }
 
-  /** Does it once: again, on the next engine, if its engine dies before it answers. */
-  async function act<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
-    const worker = workers[turn++ % workers.length] as Worker
-    for (;;) {
-      const { engine, mortal } = await worker.life
-      const done = await Promise.race([work(engine).then((value) => ({ value })), mortal.death])
-      if (done !== undefined) return done.value
-    }
-  }
+  const livesOf = (kills: Deaths): EngineLives<Engine> =>
+    new EngineLives<Engine>({
+      clock,
+      ledger: async () => shared ?? (await nextConnection()),
+      kills(point) {
+        if (point.when === 'before') steps.push(point.name)
+        if (deaths.length === maxDeaths || !kills(point)) return false
+        deaths.push(`${point.when} ${point.name}`)
+        return true
+      },
+      open: (ledger, clock) =>
+        createEngine({
+          ledger: faulty(ledger),
+          clock,
+          executors: { machine: machineExecutor(recorded, { onInterrupt: 'rerun' }) },
+          maxCrashes: 1_000_000,
+          onError: (error: unknown) => void errors.push(error),
+        }),
+    })
+  let workers: EngineLives<Engine>[] = []
+
+  /** By turns on each of the engines. */
+  const act = <T>(work: (engine: Engine) => Promise<T>): Promise<T> =>
+    (workers[turn++ % workers.length] as EngineLives<Engine>).act(work)
 
   async function view(): Promise<View> {
     await isQuiet(clock.rest(), () => steps.length)
     if (errors.length > 0) throw errors[0]
     if (deaths.length === maxDeaths) throw new Error(`No end after ${maxDeaths} deaths: ${steps.slice(-40).join(', ')}`)
-    const { mortal } = await (workers[0] as Worker).life
+    const { mortal } = await (workers[0] as EngineLives<Engine>).life
     const seen = await shows.next(mortal.ledger)
     checkExecutions(executions, shows)
     return seen
@@ -128,8 +115,7 @@ export function durableRunner(
     steps,
     async start() {
       if (folder === undefined) shared = await open()
-      clock.join({ rest: () => restOf(workers) })
-      for (const worker of workers) worker.start()
+      workers = Array.from({ length: engines }, () => livesOf(schedule()))
       const task = await act((engine) =>
         engine.create({ executor: 'machine', name: 'shape', key: 'shape', ...(input === undefined ? {} : { input }) }),
       )
@@ -153,6 +139,7 @@ export function durableRunner(
     async end() {
       for (const worker of workers) await worker.end()
       await shared?.close()
+      await connection?.close()
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
     },
   }
@@ -172,88 +159,6 @@ function checkExecutions(executions: ReadonlyMap<string, number>, { counts }: Ta
     if (ran > begun || ran < ended)
       throw new Error(`The action "${name}" was begun ${begun} times, ran ${ran} times and ended ${ended} times.`)
   }
-}
-
-/** One engine after another. */
-class Worker {
-  readonly #clock: SimulatedClock
-  readonly #begin: (kills: Deaths, clock: Clock) => Promise<Life | undefined>
-  readonly #kills: Deaths
-  #life: Promise<Life> | undefined
-  #resting: RestingEngine | undefined
-  /** The engine that was asked last whether it rests. */
-  #rested: RestingEngine | undefined
-  #isEnding = false
-
-  constructor(clock: SimulatedClock, begin: (kills: Deaths, clock: Clock) => Promise<Life | undefined>, kills: Deaths) {
-    this.#clock = clock
-    this.#begin = begin
-    this.#kills = kills
-  }
-
-  /** The engine that lives, or the next one. */
-  get life(): Promise<Life> {
-    return this.#life as Promise<Life>
-  }
-
-  start(): void {
-    this.#life = this.#live()
-  }
-
-  /** Resolves to whether something has been done, or an engine has died or begun. */
-  async rest(): Promise<boolean> {
-    const { mortal } = await this.life
-    const resting = this.#resting as RestingEngine
-    const isNew = resting !== this.#rested
-    this.#rested = resting
-    const isMoving = await Promise.race([resting.rest(), mortal.death.then(() => true)])
-    return isNew || isMoving
-  }
-
-  async end(): Promise<void> {
-    this.#isEnding = true
-    const { close } = await this.life
-    await close()
-  }
-
-  async #live(): Promise<Life> {
-    for (;;) {
-      const timers = new Set<unknown>()
-      const life = await this.#begin((point) => !this.#isEnding && this.#kills(point), this.#clockOf(timers))
-      if (life !== undefined && !life.mortal.isDead()) {
-        void life.mortal.death.then(() => this.#forget(timers))
-        void life.mortal.death.then(() => this.start())
-        return life
-      }
-      this.#forget(timers)
-    }
-  }
-
-  #forget(timers: ReadonlySet<unknown>): void {
-    for (const timer of timers) this.#clock.clearTimeout(timer)
-  }
-
-  #clockOf(timers: Set<unknown>): Clock {
-    return {
-      now: () => this.#clock.now(),
-      setTimeout: (...given) => {
-        const timer = this.#clock.setTimeout(...given)
-        timers.add(timer)
-        return timer
-      },
-      clearTimeout: (timer) => this.#clock.clearTimeout(timer),
-      join: (engine) => {
-        this.#resting = engine
-        return () => {}
-      },
-    }
-  }
-}
-
-async function restOf(workers: readonly Worker[]): Promise<boolean> {
-  let isMoving = false
-  for (const worker of workers) if (await worker.rest()) isMoving = true
-  return isMoving
 }
 
 /** Turns of the event loop without a step after which a machine is taken to wait for a promise that never settles, which is no rest to the clock. */

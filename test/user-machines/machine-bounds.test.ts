@@ -6,7 +6,7 @@ import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { machine } from '../../src/user-machines/machine.ts'
 import { taskRef } from '../../src/user-machines/task-ref.ts'
 import { machineWorld } from './machine-world.ts'
-import { mortalLedger } from './mortal-ledger.ts'
+import { mortalLedger } from '../../src/testing/mortal-ledger.ts'
 
 const counter = setup({
   types: { context: {} as { count: number }, events: {} as { type: 'ADD' } | { type: 'END' } },

@@ -5,6 +5,7 @@ import { systemClock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { waitAtMost } from '../../core/signals.ts'
 import { messageOf } from '../../core/stored-error.ts'
+import { inNextTurn } from '../../core/turns.ts'
 import type { PostgresClient } from './client.ts'
 import { createClient, endClient, type Purpose, requirePrimary, settingsOf, streamOf } from './server-client.ts'
 import type { ServerHost, ServerTarget } from './server-url.ts'
@@ -132,7 +133,7 @@ export class ServerConnection implements PostgresClient {
     if (withinMs === undefined) return await answered
     let isAnswered = false
     // Timers come before what has arrived: after work that kept the event loop busy the answer may lie in the socket.
-    const late = (): void => void setImmediate(() => isAnswered || this.drop())
+    const late = (): void => inNextTurn(() => isAnswered || this.drop())
     const timer = systemClock.setTimeout(late, withinMs)
     try {
       return await answered

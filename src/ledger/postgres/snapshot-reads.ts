@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { sleep } from '../../core/signals.ts'
 import { messageOf } from '../../core/stored-error.ts'
+import { nextTurn } from '../../core/turns.ts'
 import type { Op, Reads, Tx } from '../ledger.ts'
 import { StatementFailed } from './client.ts'
 import type { ServerConnection } from './server-connection.ts'
@@ -52,7 +53,7 @@ export class SnapshotReads {
     return new Promise<R>((resolve, reject) => {
       this.#waiting.push({ query, signal, resolve, reject, isAnswered: false })
       // Those of the same turn of the event loop share a snapshot.
-      this.#running ??= new Promise<void>((begin) => setImmediate(begin)).then(() => this.#run())
+      this.#running ??= nextTurn().then(() => this.#run())
     })
   }
 

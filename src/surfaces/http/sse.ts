@@ -3,6 +3,7 @@
 // resources are released when the stream ends for any reason.
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { inNextTurn } from '../../core/turns.ts'
 import type { Answer } from '../web/answer.ts'
 import { Refusal } from '../web/problem.ts'
 import { OpenLimit } from '../web/rate-limit.ts'
@@ -211,7 +212,7 @@ class EventStream {
     let piece = ''
     let turnIsOver = false
     let proceed: () => void = () => {}
-    setImmediate(() => {
+    inNextTurn(() => {
       turnIsOver = true
       proceed()
     })

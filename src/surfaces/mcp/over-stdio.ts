@@ -7,6 +7,7 @@ import { ErrandError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json-text.ts'
 import { parse } from '../../core/parse.ts'
 import { sleep } from '../../core/signals.ts'
+import { inNextTurn } from '../../core/turns.ts'
 import { Answers } from './answers.ts'
 import { loadSdk, loadStdioSdk, type Sdk } from './load-sdk.ts'
 import { type McpStdioOptions, type ServedEngine, stdioOptionsSchema } from './mcp-options.ts'
@@ -101,7 +102,7 @@ class StdioConnection implements Transport {
     this.#input.on('close', this.#leave)
     // Not removed: a pending write may fail after the end.
     this.#output.on('error', this.#breakOff)
-    if (this.#input.readableEnded || this.#input.destroyed) setImmediate(this.#leave)
+    if (this.#input.readableEnded || this.#input.destroyed) inNextTurn(this.#leave)
   }
 
   /** Resolves when the message has been written. */
