@@ -308,8 +308,7 @@ export class RunWaits implements WaitsOfRun, CallingRun {
 
   #register(callId: string, kind: CallKind, inMemory: boolean): Promise<unknown> {
     const promise = new Promise<unknown>((resolve, reject) => {
-      const { ended } = this.#core
-      if (ended) reject(ended)
+      if (this.#core.ended) reject(this.#core.ended)
       else this.#open.set(callId, { kind, inMemory, resolve, reject })
     })
     promise.catch(() => {})

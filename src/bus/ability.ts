@@ -53,7 +53,7 @@ interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema, Id ext
   /** What the next run does when a crash interrupts a journaled call of it. Default: the caller's. */
   onInterrupt?: OnInterrupt
   /** Attempts of a journaled call of it. Default: one. */
-  retry?: RetryOptions
+  retry?: number | RetryOptions
   /** Timeout of a journaled call of it, in milliseconds. Default: none. */
   timeoutMs?: Duration
   /**

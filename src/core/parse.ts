@@ -14,10 +14,16 @@ import { unfitPart } from './zod-schema.ts'
 export type Schema<T> = z.ZodType<T> | (() => z.ZodType<T>)
 
 /**
- * Parses a value. `what` names it in messages.
+ * Parses a value. `what` names it in messages. `elsewhere`: for names that an option has in other systems, its name here, or a sentence about what
+ * there is in its place.
  * @throws ErrandError UNKNOWN_OPTION { path, option, nearest } for an unknown key, INVALID_INPUT { issues } otherwise.
  */
-export function parse<T>(given: Schema<T>, value: unknown, what: string): T {
+export function parse<T>(
+  given: Schema<T>,
+  value: unknown,
+  what: string,
+  elsewhere: Readonly<Record<string, string>> = {},
+): T {
   const schema = typeof given === 'function' ? given() : given
   const parsed = safeParse(schema, value)
   if (parsed.success) return parsed.data
@@ -27,10 +33,13 @@ export function parse<T>(given: Schema<T>, value: unknown, what: string): T {
     const option = issue.keys[0] as string
     const known = knownKeys(schema, issue.path)
     const absent = absentKeys(parsed.error.issues, issue.path, value)
-    const nearest = nearestName(option, known) ?? (absent.length === 1 ? absent[0] : undefined)
+    const meant = Object.hasOwn(elsewhere, option) ? (elsewhere[option] as string) : undefined
+    const isHere = meant !== undefined && known.includes(meant)
+    const nearest = isHere ? meant : (nearestName(option, known) ?? (absent.length === 1 ? absent[0] : undefined))
+    const hint = meant !== undefined && !isHere ? ` ${meant}` : nearest ? ` Did you mean "${nearest}"?` : ''
     throw new ErrandError(
       'UNKNOWN_OPTION',
-      `${what}${path ? ` (at ${path})` : ''} has no option "${option}".${nearest ? ` Did you mean "${nearest}"?` : ''}${
+      `${what}${path ? ` (at ${path})` : ''} has no option "${option}".${hint}${
         known.length > 0 ? ` It takes: ${known.join(', ')}.` : ''
       }`,
       { option, path, nearest, known },

@@ -94,7 +94,7 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
    * How often a model step is tried, and the delay between tries. Defaults: 3 tries, with a jittered delay of 500 ms that doubles,
    * after rate limits and failures of the provider or of the connection.
    */
-  modelRetry?: RetryOptions
+  modelRetry?: number | RetryOptions
   /**
    * How long the stream of a model may be silent, in milliseconds or as `'10m'`; then it counts as broken, and the step is tried again. Default
    * five minutes.

@@ -9,7 +9,7 @@ export interface CallOptions {
   /** What the next run does when a crash interrupts this call. Default: the task's, the executor's, the engine's. */
   onInterrupt?: OnInterrupt
   /** Attempts of this call inside one run. Default: one. */
-  retry?: RetryOptions
+  retry?: number | RetryOptions
   /** Milliseconds after which the call fails with `TIMEOUT`. Default: none. */
   timeoutMs?: Duration
   /**

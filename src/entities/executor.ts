@@ -12,7 +12,7 @@ import type { MessageRole } from './message.ts'
 import type { CreatedTasks, Executors, GivenTasks, TypedExecutor } from './new-task.ts'
 import type { EmitOptions } from './output.ts'
 import type { Task } from './task.ts'
-import { type OnInterrupt, type RetryOptions, type RetryPolicy, retryPolicySchema, taskFields } from './task-fields.ts'
+import { type OnInterrupt, type RetryOptions, type RetryPolicy, retrySchema, taskFields } from './task-fields.ts'
 import type {
   AnswerSchema,
   AnswerTo,
@@ -231,7 +231,7 @@ export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z
   /** The schema of the value that `run` returns; the task fails with `INVALID_RESULT` when it does not match. */
   result?: R
   /** Default for tasks without a retry policy. Default: one attempt. */
-  retry?: RetryOptions
+  retry?: number | RetryOptions
   /** Maximum duration of a run in milliseconds. Default: none. */
   timeoutMs?: Duration
   /** Maximum of its runs that are open in one engine at the same time. Default: the engine's limit. */
@@ -306,7 +306,7 @@ export const executorOptionsSchema = once(() =>
   z.strictObject({
     input: zodSchema.optional(),
     result: zodSchema.optional(),
-    retry: retryPolicySchema().optional(),
+    retry: retrySchema().optional(),
     timeoutMs: durationSchema({ min: 1 }).optional(),
     concurrency: z.int().min(1).optional(),
     onInterrupt: taskFields.onInterrupt.schema.optional(),

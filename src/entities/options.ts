@@ -22,7 +22,7 @@ import {
   fieldsFor,
   type GivenFields,
   nameSchema,
-  retryPolicySchema,
+  retrySchema,
   taskFields,
   taskIdSchema,
   timeSchema,
@@ -170,7 +170,7 @@ export const callOptionsSchema = once(() =>
   z.strictObject({
     key,
     onInterrupt: onInterrupt.schema.optional(),
-    retry: retryPolicySchema().optional(),
+    retry: retrySchema().optional(),
     timeoutMs: taskFields.timeoutMs.schema.optional(),
     divergence: executorOptionsSchema().shape.divergence,
   }),
@@ -244,7 +244,7 @@ export const agentOptionsSchema = once(() =>
     bounds: creationBoundsSchema.optional(),
     maxIterations: iterations.optional(),
     toolExecution: toolExecution.optional(),
-    modelRetry: retryPolicySchema().optional(),
+    modelRetry: retrySchema().optional(),
     settings: z.record(z.string(), z.unknown()).optional(),
     ...executorOptionsSchema().pick({
       result: true,
@@ -342,7 +342,7 @@ export const engineOptionsSchema = once(() =>
     resolveModel: functionSchema<(id: string) => unknown>('expected a function (id) => model').optional(),
     maxIterations: iterations.default(10),
     toolExecution: toolExecution.default('parallel'),
-    modelRetry: retryPolicySchema().optional(),
+    modelRetry: retrySchema().optional(),
     modelIdleTimeoutMs: durationSchema({ min: 1 }).default(300_000),
     archiveFailed: z.boolean().default(true),
     /** Validated by `memoryOptionsSchema`, so that errors name the option `memory`. */

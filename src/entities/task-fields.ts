@@ -84,7 +84,29 @@ const retryShape = once(() => ({
   /** Codes of the errors that are retried (`TIMEOUT`, `ECONNRESET`, those of a `Failure`); others are final. Default: all. */
   on: z.array(z.string().min(1).max(100)).min(1).max(100),
 }))
-export const retryPolicySchema = once(() => z.strictObject(retryShape()).partial())
+
+/** What a retry policy is given as, for messages. */
+export const retryForms =
+  'a number of attempts (retry: 3) or { maxAttempts, backoffMs, backoff: fixed | exponential, maxBackoffMs, jitter: 0 to 1, on: [codes] }'
+
+export const retryPolicySchema = once(() =>
+  z
+    .strictObject(retryShape(), {
+      error: ({ code }) => (code === 'invalid_type' ? `expected ${retryForms}` : undefined),
+    })
+    .partial(),
+)
+
+/** A retry policy, or a number of attempts in all, which becomes one. */
+export const retrySchema = once(
+  () =>
+    z
+      .preprocess((given) => (typeof given === 'number' ? { maxAttempts: given } : given), retryPolicySchema())
+      .meta({ type: ['integer', 'object'], minimum: 1 }) as unknown as z.ZodType<
+      Partial<RetryPolicy>,
+      number | RetryOptions
+    >,
+)
 
 /** How often a task may be attempted, and the delay between attempts. */
 export interface RetryPolicy extends z.output<z.ZodObject<ReturnType<typeof retryShape>>> {}
@@ -110,6 +132,11 @@ export function wordOf(maxLength: number) {
 export const wordSchema = wordOf(100)
 /** A point in time, in epoch milliseconds, bounded and rounded up like a duration: it is never earlier than given. */
 export const timeSchema = millisecondsSchema()
+/** A point in time, as a date too. */
+const dateSchema = z.preprocess(
+  (given) => (given instanceof Date ? given.getTime() : given),
+  timeSchema,
+) as unknown as z.ZodType<number, number | Date>
 const objective = z.string().trim().min(1).max(10_000)
 
 const text = longText().trim().min(1)
@@ -176,9 +203,9 @@ export const taskFields = {
     stored: { shows: anyObject, first: () => ({}) },
   }),
   /** Only with an executor, like `timeoutMs`: without one it would have no effect and is refused. */
-  retry: field(retryPolicySchema, {
+  retry: field(retrySchema, {
     meaning:
-      "How many times the task is attempted, and the delay between attempts. Default: the executor's, else one attempt.",
+      "How many times the task is attempted: a number of attempts in all, or a policy with the delay between attempts. Default: the executor's, else one attempt.",
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
     definesWork: true,
@@ -195,7 +222,7 @@ export const taskFields = {
     flag: 'timeout',
   }),
   /** Epoch milliseconds at which it finally fails with `TIMEOUT` unless it has settled. A group fails with its tasks. */
-  deadline: field(() => timeSchema, {
+  deadline: field(() => dateSchema, {
     meaning: 'The time at which the task fails unless it has ended.',
     unit: 'time',
     by: ['create', 'update', 'plans', 'add'],
@@ -203,7 +230,7 @@ export const taskFields = {
     stored: numberOrNull,
   }),
   /** Epoch milliseconds before which it does not start. Of a task: null when none was set or its timer has fired. */
-  notBefore: field(() => timeSchema, {
+  notBefore: field(() => dateSchema, {
     meaning: 'The earliest time at which the task may start.',
     unit: 'time',
     by: ['create', 'update', 'plans', 'add'],

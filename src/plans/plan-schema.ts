@@ -5,7 +5,7 @@ import { type StoredEnvironment, secretReferenceSchema } from '../commands/index
 import { durationForms, parseDuration } from '../core/duration.ts'
 import { parseTime, timeForms } from '../core/time-text.ts'
 import { audiences } from '../entities/question.ts'
-import { type FieldOf, fieldsFor, retryPolicySchema, taskFields } from '../entities/task-fields.ts'
+import { type FieldOf, fieldsFor, retryForms, retryPolicySchema, taskFields } from '../entities/task-fields.ts'
 
 /** A time, or a duration after a run of the plan creates the task or retries it. */
 export type PlanDeadline = { at: number } | { afterMs: number }
@@ -81,7 +81,7 @@ const retry = z.union(
       .transform((maxAttempts) => ({ maxAttempts })),
     retryPolicy,
   ],
-  'expected a number of attempts (retry: 3) or { maxAttempts, backoffMs, backoff: fixed | exponential, maxBackoff: 5m, jitter: 0 to 1, on: [codes] }',
+  `expected ${retryForms.replace('maxBackoffMs', 'maxBackoff: 5m')}`,
 )
 
 const question = z.strictObject({

@@ -1,8 +1,8 @@
 // What a run has come to, in a form that does not depend on how often it was begun.
 
 import { isDeepStrictEqual } from 'node:util'
-import { type CallRecord, drawnValues } from '../entities/call.ts'
 import type { Engine } from '../engine/engine-api.ts'
+import { type CallRecord, drawnValues } from '../entities/call.ts'
 import type { Task } from '../entities/task.ts'
 
 /** Where a task has run. */

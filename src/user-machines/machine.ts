@@ -32,7 +32,7 @@ export interface MachineOptions {
    */
   migrate?: MigrateMachine
   /** Default for tasks without a retry policy. A new attempt goes on from the last situation. Default: one attempt. */
-  retry?: RetryOptions
+  retry?: number | RetryOptions
   /** Maximum duration of a run in milliseconds; a machine that rests has no run. Default: none. */
   timeoutMs?: Duration
   /** Maximum of its runs that are open in one engine at the same time. Default: the engine's limit. */

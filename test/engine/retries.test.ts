@@ -165,3 +165,66 @@ describe('an invalid retry policy', () => {
     expect((await engine.list()).total).toBe(0)
   })
 })
+
+describe('what create takes', () => {
+  it('a number is the number of attempts', async () => {
+    const { engine } = await setup([new Error('first'), new Error('second'), new Error('third')])
+    const task = await engine.create({ executor: 'work', retry: 3 })
+    await expect(engine.result(task)).rejects.toThrow('third')
+    expect(await engine.runs(task)).toHaveLength(3)
+  })
+
+  it('a number is the number of attempts of an executor and of a call too', async () => {
+    let calls = 0
+    const engine = await openEngine({
+      executors: {
+        work: defineExecutor({
+          retry: 2,
+          run: (_task, run) =>
+            run.call(
+              'flaky',
+              () => {
+                calls += 1
+                throw new Error(`call ${calls}`)
+              },
+              { retry: 2 },
+            ),
+        }),
+      },
+    })
+    await expect(engine.result(await engine.create({ executor: 'work' }))).rejects.toThrow('call 4')
+  })
+
+  it.each([
+    ['three', 'retry: expected a number of attempts (retry: 3) or { maxAttempts, backoffMs,'],
+    [0, 'retry.maxAttempts: Too small: expected number to be >=1'],
+    [1.5, 'retry.maxAttempts: expected a whole number'],
+  ])('refuses the retry policy %o', async (retry, message) => {
+    const { engine } = await setup([])
+    const refused = engine.create({ executor: 'work', retry: retry as never })
+    expect((await refusalOf(refused, 'INVALID_INPUT')).message).toContain(message)
+  })
+
+  it.each([
+    ['parent', 'Did you mean "parentId"?'],
+    ['parent_id', 'Did you mean "parentId"?'],
+    ['delay', 'Did you mean "delayMs"?'],
+    ['attempts', 'Did you mean "retry"?'],
+    ['every', 'A task that recurs is made by a schedule: engine.schedules.put('],
+    ['cron', 'A task that recurs is made by a schedule: engine.schedules.put('],
+  ])('says what there is for the field %s of other systems', async (field, hint) => {
+    const { engine } = await setup([])
+    const refused = engine.create({ executor: 'work', [field]: 'x' } as never)
+    expect((await refusalOf(refused, 'UNKNOWN_OPTION')).message).toContain(hint)
+  })
+
+  it('takes a date as a time', async () => {
+    const { engine, clock } = await setup([])
+    const task = await engine.create({ executor: 'work', notBefore: new Date(start + 5000) })
+    expect(task.notBefore).toBe(start + 5000)
+    await clock.advance('5s')
+    expect(await engine.result(task)).toBe(1)
+    const refused = engine.create({ executor: 'work', notBefore: new Date(Number.NaN) })
+    await refusalOf(refused, 'INVALID_INPUT')
+  })
+})

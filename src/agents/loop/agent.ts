@@ -35,7 +35,7 @@ export interface AgentOptions<R extends z.ZodType = z.ZodType> {
   /** Whether the tools of one turn run in parallel or one after the other. Default: the engine's, `parallel`. */
   toolExecution?: 'parallel' | 'sequential'
   /** Retry policy of a step of the model. Default: the engine's. */
-  modelRetry?: RetryOptions
+  modelRetry?: number | RetryOptions
   /** Temperature and the like, passed on to the model. */
   settings?: ModelSettings
   /**
@@ -44,7 +44,7 @@ export interface AgentOptions<R extends z.ZodType = z.ZodType> {
    */
   result?: R
   /** Retry policy of the task. Default: one attempt. */
-  retry?: RetryOptions
+  retry?: number | RetryOptions
   /** Maximum duration of a run, in milliseconds. Default: none. */
   timeoutMs?: Duration
   /** How many of its runs may be open in one engine. Default: as many as the engine allows. */

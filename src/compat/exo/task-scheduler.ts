@@ -7,7 +7,7 @@ import { omitUndefined } from '../../core/omit-undefined.ts'
 import { parse, requireFunction } from '../../core/parse.ts'
 import type { Engine } from '../../engine/engine-api.ts'
 import type { Task as EngineTask } from '../../entities/task.ts'
-import { type RetryOptions, retryPolicySchema } from '../../entities/task-fields.ts'
+import { type RetryOptions, retrySchema } from '../../entities/task-fields.ts'
 import { type Backing, backingOf, callEngine } from './backing.ts'
 import { exoExecutorName, type TaskExecutor } from './exo-executor.ts'
 import { listAll, pageSize, type Task, viewOf } from './task.ts'
@@ -25,7 +25,7 @@ export interface TaskSchedulerOptions {
   /** Maximum duration of a run in milliseconds, after which the task fails with `TIMEOUT`. Default: none. */
   timeoutMs?: Duration
   /** Attempts per task, and the pause between them. Default: one attempt. */
-  retry?: RetryOptions
+  retry?: number | RetryOptions
 }
 
 type TaskPolicy = Pick<TaskSchedulerOptions, 'timeoutMs' | 'retry'>
@@ -35,7 +35,7 @@ const schedulerOptionsSchema = z.strictObject({
   maxConcurrent: maxConcurrentSchema.default(3),
   autoComplete: z.boolean().optional(),
   timeoutMs: durationSchema({ min: 1 }).optional(),
-  retry: retryPolicySchema().optional(),
+  retry: retrySchema().optional(),
 })
 
 /**

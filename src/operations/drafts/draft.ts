@@ -12,6 +12,7 @@ import type { TaskPolicy } from '../../entities/task.ts'
 import { type PolicyFields, policyFrom, type StoredFields, storedFrom } from '../../entities/task-fields.ts'
 import { cycleError, cycleIn } from '../../machines/task-graph.ts'
 import { agentNameOf, type Opening, openingOf, type TeamSpec, teamSpecOf } from './agent-draft.ts'
+import { fieldsElsewhere } from './fields-elsewhere.ts'
 import { HandlerDrafts, noHandlers } from './handler-drafts.ts'
 import { refuseAgentOptions, refuseIdlePolicy } from './idle-options.ts'
 import { agentName, agentOf, checkedInput, executorName, type KnownExecutors, runsCommands } from './known-executors.ts'
@@ -109,7 +110,7 @@ export function createDrafter(
     context,
     treeLimits: { maxDepth: options.maxDepth, maxChildren: options.maxChildren },
     draft(given, what, parentId) {
-      const parsed = parse(createSpecSchema, given as CreateSpec, what)
+      const parsed = parse(createSpecSchema, given as CreateSpec, what, fieldsElsewhere)
       const spec = redaction.isOn ? redactedSpec(parsed, redaction) : parsed
       const position = { parentId: parentId ?? spec.parentId ?? null, blockedBy: [], held: undefined }
       const traceparent = options.telemetry?.current()

@@ -107,7 +107,7 @@ function* withPatch(tx: Reads, task: TaskRecord, given: TaskPatch, at: number): 
     else if (value === null) delete policy[field]
     else policy[field] = value
   }
-  if (given.notBefore !== undefined && (given.notBefore ?? 0) <= at) changes.notBefore = null
+  if (given.notBefore !== undefined && Number(given.notBefore ?? 0) <= at) changes.notBefore = null
   if (given.executor !== undefined) {
     // A task with an executor has no owner: a claim that rested (its task was paused, for example) ends.
     Object.assign(changes, { lane: yield* laneBelow(tx, task), owner: null, leaseMs: null })
