@@ -24,7 +24,7 @@ const dist = join(root, 'dist')
 const page = { source: join(root, 'page'), built: join(root, 'dist/page') }
 
 async function buildCode(): Promise<void> {
-  for (const file of globSync('{,chunks/}*.js{,.map}', { cwd: dist })) rmSync(join(dist, file))
+  for (const file of globSync('{,chunks/}*.js', { cwd: dist })) rmSync(join(dist, file))
   await bundleCode(dist)
   chmodSync(join(dist, 'bin.js'), 0o755)
   const { planJsonSchema } = await import('../src/plans/plan-schema.ts')

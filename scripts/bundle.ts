@@ -1,9 +1,9 @@
 // Bundles src into dist. All entries are one build, so every module is in one chunk only: what one entry makes, another recognizes.
 // Dependencies stay imports, for the same reason (a schema made with the zod of the application is one for us), because the driver is
-// native, and so that package.json names what is in use. Names and line breaks stay as they are written: a stack trace is readable, and
-// with --enable-source-maps it names the source, which the maps contain.
+// native, and so that package.json names what is in use. Names and line breaks stay as they are written, so a stack trace is readable without
+// the maps, which would be half of the package.
 
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { type InputOptions, type OutputChunk, type Plugin, type RolldownOutput, rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
 import { machineNames, machines } from '../src/engine/machine-charts.ts'
@@ -67,7 +67,7 @@ const inputOf = (entries: Readonly<Record<string, string>>) =>
 
 /**
  * Writes other characters than those of ASCII as escapes, which only stand in texts and patterns: Node reads, hashes and keeps a module of
- * plain ASCII in half the time. A position to the right of an escape, in the same line, is off by some columns in the map.
+ * plain ASCII in half the time.
  */
 export const escapeNonAscii: Plugin = {
   name: 'escape-non-ascii',
@@ -82,27 +82,6 @@ function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Smaller maps are a part of their module. */
-const maxInlineMapBytes = 64 * 1024
-
-/** Ends each module with its map or with the name of that. One of a verb is as small as the verb, and not worth a file of its own. */
-const linkMaps: Plugin = {
-  name: 'link-maps',
-  generateBundle(_options, bundle) {
-    for (const chunk of Object.values(bundle)) {
-      if (chunk.type !== 'chunk' || chunk.sourcemapFileName === null) continue
-      const map = bundle[chunk.sourcemapFileName]
-      if (map?.type !== 'asset') continue
-      const isSmall = map.source.length <= maxInlineMapBytes
-      const url = isSmall
-        ? `data:application/json;base64,${Buffer.from(map.source).toString('base64')}`
-        : basename(map.fileName)
-      chunk.code += `\n//# sourceMappingURL=${url}\n`
-      if (isSmall) delete bundle[map.fileName]
-    }
-  },
-}
-
 /** The public charts are data: deriving them needs XState, which is loaded with the first engine. */
 const chartsAsData: Plugin = {
   name: 'charts-as-data',
@@ -112,7 +91,7 @@ const chartsAsData: Plugin = {
       : undefined,
 }
 
-/** Writes the modules, and a map for each that has code of its own. */
+/** Writes the modules. */
 export async function bundleCode(folder: string): Promise<OutputChunk[]> {
   const build = await rolldown({
     ...bundling,
@@ -123,8 +102,7 @@ export async function bundleCode(folder: string): Promise<OutputChunk[]> {
   const output = await build.write({
     ...files,
     dir: folder,
-    sourcemap: 'hidden',
-    plugins: [escapeNonAscii, linkMaps],
+    plugins: [escapeNonAscii],
     comments: { legal: true, annotation: true, jsdoc: false },
     codeSplitting: { groups },
   })
