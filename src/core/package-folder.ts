@@ -1,13 +1,13 @@
 // Where this package lies, and what its manifest says. The package refers to itself by its name, so that it does not matter whether
 // this module runs from src or from a chunk in dist.
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { fromOwnPlace } from './own-require.ts'
 
 /** The folder of package.json; undefined in a bundle of an application that has left the package behind. */
 export function packageFolder(): string | undefined {
   try {
-    return dirname(createRequire(import.meta.url).resolve('errand/package.json'))
+    return dirname(fromOwnPlace((require) => require.resolve('errand/package.json')))
   } catch {
     return undefined
   }

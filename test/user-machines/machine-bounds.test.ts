@@ -2,11 +2,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { assign, fromCallback, fromPromise, log, raise, sendTo, setup } from 'xstate'
 import { createEngine } from '../../src/engine/create-engine.ts'
+import { mortalLedger } from '../../src/testing/mortal-ledger.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { machine } from '../../src/user-machines/machine.ts'
 import { taskRef } from '../../src/user-machines/task-ref.ts'
 import { machineWorld } from './machine-world.ts'
-import { mortalLedger } from '../../src/testing/mortal-ledger.ts'
 
 const counter = setup({
   types: { context: {} as { count: number }, events: {} as { type: 'ADD' } | { type: 'END' } },

@@ -1,7 +1,7 @@
 // Finds a model by a name like `openai:gpt-5-mini`: that of a server with the chat completions protocol. Addresses and keys come from
 // the environment, and no message contains a key.
 import { ErrandError, nearestName } from '../../core/errors.ts'
-import { isMissingPackage, loadOptional } from '../../core/optional-package.ts'
+import { isMissingPackage, notInstalled } from '../../core/optional-package.ts'
 import { fetchStream } from './fetch-stream.ts'
 import {
   addressOf,
@@ -22,8 +22,6 @@ const packageProviders = ['anthropic', 'google', 'azure', 'bedrock']
 type ProviderPackage = Pick<typeof import('@ai-sdk/openai-compatible'), 'createOpenAICompatible'>
 
 export interface NamedModelOptions {
-  /** Loads the package for servers with the chat completions protocol. Default: imports the installed one. */
-  loadProvider?: () => Promise<ProviderPackage>
   /** Loads the package of a provider, `@ai-sdk/NAME`. Default: imports the installed one. */
   loadPackage?: LoadPackage | undefined
   /** Other forms that the caller accepts, for the message about an invalid text. */
@@ -42,7 +40,7 @@ export interface NamedModelOptions {
 export async function namedModel(
   text: string,
   env: Environment,
-  { loadProvider = importProvider, loadPackage, otherForms = '' }: NamedModelOptions = {},
+  { loadPackage, otherForms = '' }: NamedModelOptions = {},
 ): Promise<LanguageModelLike> {
   const [, provider, name] = /^([A-Za-z][A-Za-z0-9_-]*):(.*\S.*)$/s.exec(text) ?? []
   if (provider === undefined || name === undefined) {
@@ -57,7 +55,7 @@ export async function namedModel(
   const packaged = needsNoPackage ? undefined : await packagedModel(provider, name, env, loadPackage)
   if (packaged !== undefined) return packaged
   const server = serverOf(provider, env)
-  const { createOpenAICompatible } = await loadOptional(packageName, 'Asking a model by `provider:name`', loadProvider)
+  const { createOpenAICompatible } = await importProvider()
   const model = createOpenAICompatible({ name: provider, ...server, includeUsage: true, fetch: fetchStream })(name)
   return requireLanguageModel(model, `The model "${text}"`)
 }
@@ -118,7 +116,13 @@ function isLoopback({ hostname }: URL): boolean {
   return /^((.*\.)?localhost|\[::1\]|127(\.\d+){3})$/.test(hostname)
 }
 
-const importProvider = (): Promise<ProviderPackage> => import('@ai-sdk/openai-compatible')
+async function importProvider(): Promise<ProviderPackage> {
+  try {
+    return await import('@ai-sdk/openai-compatible')
+  } catch (error) {
+    throw notInstalled(error, packageName, 'Asking a model by `provider:name`')
+  }
+}
 
 // Models of the packages `@ai-sdk/NAME`, which know what their providers need. They are optional, and loaded when a model of theirs is named.
 
@@ -180,4 +184,6 @@ function keyOf(provider: string, env: Environment): { apiKey?: string } {
   return apiKey === undefined ? {} : { apiKey }
 }
 
-const importPackage: LoadPackage = (packageName) => import(packageName) as Promise<Record<string, unknown>>
+/** Without the comment, webpack puts something in its place that finds no package. */
+const importPackage: LoadPackage = (packageName) =>
+  import(/* webpackIgnore: true */ packageName) as Promise<Record<string, unknown>>

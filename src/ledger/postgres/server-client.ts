@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Client } from 'pg'
 import { systemClock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
-import { loadOptional } from '../../core/optional-package.ts'
+import { notInstalled } from '../../core/optional-package.ts'
 import { waitAtMost } from '../../core/signals.ts'
 import type { ServerHost, ServerTarget } from './server-url.ts'
 
@@ -49,12 +49,20 @@ const alwaysSetDirectly = {
   tcp_user_timeout: '8000',
 }
 
+async function loadDriver(): Promise<typeof import('pg')> {
+  try {
+    return await import('pg')
+  } catch (error) {
+    throw notInstalled(error, 'pg', 'A ledger on PostgreSQL')
+  }
+}
+
 /** A client that has yet to connect. @throws ErrandError NOT_OFFERED */
 export async function createClient(
   host: ServerHost,
   { target, purpose, isPooled }: { target: ServerTarget; purpose: Purpose; isPooled: boolean },
 ): Promise<Client> {
-  const { default: pg } = await loadOptional('pg', 'A ledger on PostgreSQL', () => import('pg'))
+  const { default: pg } = await loadDriver()
   const { getTypeParser } = pg.types
   const { user, password, database } = target
   const set = Object.entries({ ...alwaysSetDirectly, ...settingsOf(target, purpose) }).map(

@@ -113,6 +113,7 @@ export class ServerHeartbeat implements Lease {
     const workerData: Heartbeats = { target, instance, leaseMs, renewedAt: this.#renewedByThread }
     try {
       const worker = startWorker('heartbeat-worker', import.meta.url, workerData)
+      if (worker === undefined) throw new Error('its file is not in the bundle of the application')
       worker.on('message', (message: WorkerMessage) => this.#onMessage(message))
       worker.once('error', (error) => this.#goOnWithout(error))
       this.#exited = new Promise<void>((resolve) => {

@@ -1,7 +1,8 @@
 // The only file that imports better-sqlite3: a connection with its pragmas, prepared statements by text, and its errors.
-import { createRequire } from 'node:module'
 import type DatabaseConstructor from 'better-sqlite3'
 import { ErrandError } from '../../core/errors.ts'
+import { notInstalled } from '../../core/optional-package.ts'
+import { fromOwnPlace } from '../../core/own-require.ts'
 import { requireRuntime } from '../../core/runtime.ts'
 import type { Request } from '../statement.ts'
 
@@ -14,7 +15,11 @@ export type Connection = ReturnType<typeof connect>
 
 function driver(): typeof DatabaseConstructor {
   requireRuntime()
-  return createRequire(import.meta.url)('better-sqlite3') as typeof DatabaseConstructor
+  try {
+    return fromOwnPlace((require) => require('better-sqlite3') as typeof DatabaseConstructor)
+  } catch (error) {
+    throw notInstalled(error, 'better-sqlite3', 'A ledger in a file or in memory')
+  }
 }
 
 export interface ConnectOptions {

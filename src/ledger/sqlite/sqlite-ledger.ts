@@ -6,6 +6,7 @@ import type { Reader } from '../../bus/read-principal.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { createRandomIds } from '../../core/ids.ts'
+import { inNextTurn } from '../../core/turns.ts'
 import { GroupCommit, LedgerObservers } from '../group-commit.ts'
 import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../ledger.ts'
 import { noteOpenLedger } from '../open-files.ts'
@@ -17,6 +18,7 @@ import { FilePlace } from './file-place.ts'
 import { createInstanceLocks, type InstanceLocks } from './instance-lock.ts'
 import { LongReads, readAtOnce, readWhole } from './long-reads.ts'
 import { busyTimeoutMs, openFile } from './open-file.ts'
+import { quickCheck } from './quick-check.ts'
 import { SqliteWriter } from './writer.ts'
 
 /** How often commits of other processes are looked for: a pragma that takes two microseconds. */
@@ -156,11 +158,21 @@ class SqliteLedger implements Ledger {
   /** A large file is checked beside the work; damage stops all that use the ledger. */
   checkInBackground(): void {
     const worker = startWorker('quick-check-worker', import.meta.url, this.name)
+    if (worker === undefined) return inNextTurn(() => this.#checkHere())
     this.#checker = worker
     worker.once('message', (damage: string | null) => {
       if (damage !== null) this.#fail(new ErrandError('LEDGER_CORRUPT', damage, { path: this.name }))
     })
     worker.once('error', (error) => this.#fail(unavailable(error, this.name, 'read')))
+  }
+
+  /** Without the thread, in the bundle of an application: other work waits for it. */
+  #checkHere(): void {
+    try {
+      if (!this.#closed) quickCheck(this.#connection)
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
   #watchOthers(): void {

@@ -2,7 +2,7 @@
 import type { McpTools } from '../../agents/mcp/mcp-tools.ts'
 import type { Ability } from '../../bus/ability.ts'
 import { ErrandError } from '../../core/errors.ts'
-import { loadOptional } from '../../core/optional-package.ts'
+import { notInstalled } from '../../core/optional-package.ts'
 import { packageVersion } from '../../core/package-folder.ts'
 import { messageOf } from '../../core/stored-error.ts'
 import type { Engine } from '../../engine/engine-api.ts'
@@ -66,12 +66,20 @@ function nameOf(given: string): NamedServer {
 /** One command with its arguments, without syntax of the shell and variables before it. */
 const plainCommand = /^[^\s=;&|<>(){}`]+(?:[^\S\n][^;&|<>(){}`\n]*)?$/
 
+async function loadClient() {
+  try {
+    return await Promise.all([
+      import('@modelcontextprotocol/client'),
+      import('@modelcontextprotocol/client/stdio'),
+      import('../../index.ts'),
+    ])
+  } catch (error) {
+    throw notInstalled(error, packageName, '--mcp')
+  }
+}
+
 async function connected(io: CommandIo, { module, command }: NamedServer, cwd: string): Promise<McpTools> {
-  const [{ Client }, { StdioClientTransport }, { mcpTools }] = await Promise.all([
-    loadOptional(packageName, '--mcp', () => import('@modelcontextprotocol/client')),
-    loadOptional(packageName, '--mcp', () => import('@modelcontextprotocol/client/stdio')),
-    import('../../index.ts'),
-  ])
+  const [{ Client }, { StdioClientTransport }, { mcpTools }] = await loadClient()
   // The client asks servers of the current protocol to report changes. What it does with a report, `follow` replaces.
   const listChanged = { tools: { autoRefresh: false, onChanged: () => {} } }
   const client = new Client({ name: 'errand', version: packageVersion() }, { listChanged })

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import type { Environment } from '../../agents/models/known-providers.ts'
 import type { LanguageModelLike } from '../../agents/models/language-model.ts'
-import { type NamedModelOptions, namedModel } from '../../agents/models/named-model.ts'
+import { namedModel } from '../../agents/models/named-model.ts'
 import { parseScript } from '../../agents/models/script.ts'
 import { createScriptedModel } from '../../agents/models/scripted-model.ts'
 import { FilesRoot } from '../../commands/files/files-root.ts'
@@ -109,7 +109,7 @@ interface ScriptLocation {
   anywhere?: boolean
 }
 
-interface ModelChoiceOptions extends Pick<NamedModelOptions, 'loadProvider'> {
+interface ModelChoiceOptions {
   /** Receives notes for the user about the choice. */
   note?: (text: string) => void
 }
@@ -130,7 +130,7 @@ export async function chooseModel(
   const [, file] = /^script:(.*\S.*)$/s.exec(text) ?? []
   if (file !== undefined) return scriptIn(file, location, options)
   // An empty name of a script is invalid like any other empty name.
-  return namedModel(text, env, { loadProvider: options.loadProvider, otherForms: ', or `script:FILE`' })
+  return namedModel(text, env, { otherForms: ', or `script:FILE`' })
 }
 
 async function scriptIn(

@@ -1,10 +1,14 @@
 // Loads the optional package ws when an inspector is served.
-import { loadOptional } from '../../core/optional-package.ts'
+import { notInstalled } from '../../core/optional-package.ts'
 
 export type WebSockets = typeof import('ws')
 export type { WebSocket } from 'ws'
 
-/** @throws ErrandError NOT_OFFERED { package } if it is not installed. `load` is for tests. */
-export function loadWebSockets(load: () => Promise<WebSockets> = () => import('ws')): Promise<WebSockets> {
-  return loadOptional('ws', 'Serving an inspector', load)
+/** @throws ErrandError NOT_OFFERED { package } if it is not installed. */
+export async function loadWebSockets(): Promise<WebSockets> {
+  try {
+    return await import('ws')
+  } catch (error) {
+    throw notInstalled(error, 'ws', 'Serving an inspector')
+  }
 }

@@ -1,5 +1,5 @@
 // Loads the optional MCP SDK when serving starts.
-import { loadOptional } from '../../core/optional-package.ts'
+import { notInstalled } from '../../core/optional-package.ts'
 
 const packageName = '@modelcontextprotocol/server'
 const doing = 'Serving MCP'
@@ -8,11 +8,19 @@ export type Sdk = typeof import('@modelcontextprotocol/server')
 export type StdioSdk = typeof import('@modelcontextprotocol/server/stdio')
 
 /** @throws ErrandError NOT_OFFERED { package } if it is not installed. */
-export function loadSdk(): Promise<Sdk> {
-  return loadOptional(packageName, doing, () => import('@modelcontextprotocol/server'))
+export async function loadSdk(): Promise<Sdk> {
+  try {
+    return await import('@modelcontextprotocol/server')
+  } catch (error) {
+    throw notInstalled(error, packageName, doing)
+  }
 }
 
 /** @throws ErrandError NOT_OFFERED { package } */
-export function loadStdioSdk(): Promise<StdioSdk> {
-  return loadOptional(packageName, doing, () => import('@modelcontextprotocol/server/stdio'))
+export async function loadStdioSdk(): Promise<StdioSdk> {
+  try {
+    return await import('@modelcontextprotocol/server/stdio')
+  } catch (error) {
+    throw notInstalled(error, packageName, doing)
+  }
 }

@@ -1,9 +1,9 @@
 // Cleans and measures text for a terminal. Names, outputs and errors come from untrusted tasks: an escape sequence in them could
 // recolour, retitle or even type into the user's terminal. All of them are cleaned here before they are shown.
 
-import { createRequire } from 'node:module'
 import { stripVTControlCharacters } from 'node:util'
 import type stringWidth from 'string-width'
+import { fromOwnPlace } from '../../core/own-require.ts'
 import { startOf } from '../../core/storable-text.ts'
 
 /** Control characters except line break and tab, direction overrides, and Unicode line separators. */
@@ -135,7 +135,7 @@ let loaded: Unicode | undefined
 /** Loaded for the first text that is not ASCII: the tables of Unicode take a third of the time of a short command. */
 function unicode(): Unicode {
   loaded ??= {
-    width: (createRequire(import.meta.url)('string-width') as { default: typeof stringWidth }).default,
+    width: fromOwnPlace((require) => require('string-width') as { default: typeof stringWidth }).default,
     characters: new Intl.Segmenter(),
   }
   return loaded

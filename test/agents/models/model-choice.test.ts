@@ -332,23 +332,4 @@ describe('provider:name as a model name', () => {
     const failure = await failureOf(runModelStep(model, hello, never()))
     expect(failure.message).toContain('text/html in place of a stream: <html>Sign in.')
   })
-
-  it('the model provider:name names the missing provider package and how to install it', async () => {
-    const missing = Object.assign(
-      new Error("Cannot find package '@ai-sdk/openai-compatible' imported from /app/x.js"),
-      {
-        code: 'ERR_MODULE_NOT_FOUND',
-      },
-    )
-    const broken = Object.assign(new Error("Cannot find package 'zod' imported from @ai-sdk/openai-compatible"), {
-      code: 'ERR_MODULE_NOT_FOUND',
-    })
-    const load = (error: Error) =>
-      chooseModel('ollama:x', {}, { folder: '/' }, { loadProvider: () => Promise.reject(error) })
-    await expect(load(missing)).rejects.toMatchObject({
-      code: 'NOT_OFFERED',
-      message: expect.stringContaining('npm install @ai-sdk/openai-compatible'),
-    })
-    await expect(load(broken)).rejects.toBe(broken)
-  })
 })

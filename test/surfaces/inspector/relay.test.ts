@@ -8,7 +8,6 @@ import { createActor, createMachine } from 'xstate'
 import type { InspectionEvent, InspectionObserver } from '../../../src/actors/inspection-event.ts'
 import { untilAborted } from '../../../src/core/signals.ts'
 import type { ExecutorTask, Run } from '../../../src/entities/executor.ts'
-import { loadWebSockets } from '../../../src/surfaces/inspector/load-ws.ts'
 import { serveInspector } from '../../../src/surfaces/inspector/serve-inspector.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
 import { openEngine, puppet, reached, refusalOf } from '../../engine/world.ts'
@@ -354,15 +353,4 @@ it('the inspector refuses an address that other machines can reach, and unknown 
   await refusalOf(serveInspector(null, { token: 'short' }), 'INVALID_INPUT')
   await refusalOf(serveInspector(null, { histroySize: 1 } as never), 'UNKNOWN_OPTION')
   await refusalOf(serveInspector(null, { redact: 'password' } as never), 'INVALID_INPUT')
-})
-
-it('the inspector names a missing package', async () => {
-  const missing = Object.assign(new Error("Cannot find package 'ws' imported from here"), {
-    code: 'ERR_MODULE_NOT_FOUND',
-  })
-  const refusal = await refusalOf(
-    loadWebSockets(() => Promise.reject(missing)),
-    'NOT_OFFERED',
-  )
-  expect(refusal.message).toContain('npm install ws')
 })
