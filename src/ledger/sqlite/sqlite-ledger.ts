@@ -158,12 +158,12 @@ class SqliteLedger implements Ledger {
   /** A large file is checked beside the work; damage stops all that use the ledger. */
   checkInBackground(): void {
     const worker = startWorker('quick-check-worker', import.meta.url, this.name)
-    if (worker === undefined) return inNextTurn(() => this.#checkHere())
+    if (worker === undefined) inNextTurn(() => this.#checkHere())
     this.#checker = worker
-    worker.once('message', (damage: string | null) => {
+    worker?.once('message', (damage: string | null) => {
       if (damage !== null) this.#fail(new ErrandError('LEDGER_CORRUPT', damage, { path: this.name }))
     })
-    worker.once('error', (error) => this.#fail(unavailable(error, this.name, 'read')))
+    worker?.once('error', (error) => this.#fail(unavailable(error, this.name, 'read')))
   }
 
   /** Without the thread, in the bundle of an application: other work waits for it. */

@@ -181,7 +181,11 @@ describe.each(Object.entries(bundlers))('a service bundled with %s', (name, bund
 
   it('is built without complaints but about packages that are not installed', async () => {
     const complaints = await bundle(file)
-    expect(complaints.filter((text) => !/(?:not found|resolve|import\.meta|no side effects|will not move module)/i.test(text))).toEqual([])
+    expect(
+      complaints.filter(
+        (text) => !/(?:not found|resolve|import\.meta|no side effects|will not move module)/i.test(text),
+      ),
+    ).toEqual([])
     expect(readFileSync(file, 'utf8')).not.toContain("from 'errand")
   })
 
