@@ -12,6 +12,7 @@ import { finished } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import type { Clock } from '../core/clock.ts'
 import { Failure } from '../core/errors.ts'
+import { requirePipes } from '../core/runtime.ts'
 import { waitAtMost } from '../core/signals.ts'
 import { abbreviated, type CommandOutput } from './command-output.ts'
 import { describeProcessGroup, type ProcessGroup, terminate } from './process-group.ts'
@@ -68,10 +69,11 @@ const maxDrainTurns = 80
 
 /**
  * Puts a command behind its gate and stores its group. The caller must call the returned function.
- * @throws Failure SPAWN_FAILED when the command cannot be started; what `note` throws; the reason of an aborted signal.
+ * @throws ErrandError UNSUPPORTED_RUNTIME; Failure SPAWN_FAILED when the command cannot be started; what `note` throws; the reason of an aborted signal.
  * In all these cases nothing has run and nothing will.
  */
 export async function gateCommand(spec: CommandSpec, { note, signal: early }: Gate): Promise<StartCommand> {
+  requirePipes()
   await requireFolder(spec)
   await requireShell(spec)
   const pipes = await openCommandPipes(spec.stdin)
