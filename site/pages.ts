@@ -23,11 +23,14 @@ export const parts: readonly Part[] = readFileSync(join(root, 'llms.txt'), 'utf8
   .slice(1)
   .map((part) => ({
     title: part.slice(0, part.indexOf('\n')),
-    pages: Array.from(part.matchAll(/^- \[(.+?)\]\((.+?)\)(?:: (.*))?$/gm), ([, title = '', path = '', answers = '']) => ({
-      title,
-      path,
-      answers,
-    })),
+    pages: Array.from(
+      part.matchAll(/^- \[(.+?)\]\((.+?)\)(?:: (.*))?$/gm),
+      ([, title = '', path = '', answers = '']) => ({
+        title,
+        path,
+        answers,
+      }),
+    ),
   }))
 
 /** Pages that llms.txt does not list, because they are for those who change errand. */
@@ -49,19 +52,22 @@ export function placeOf(path: string): string {
 
 /** The link to a page of the site, with its anchor. */
 export function linkTo(path: string, anchor = ''): string {
-  return `/${placeOf(path).replace(/(^|\/)index\.md$/, '$1').replace(/\.md$/, '')}${anchor}`
+  return `/${placeOf(path)
+    .replace(/(^|\/)index\.md$/, '$1')
+    .replace(/\.md$/, '')}${anchor}`
 }
 
 /**
- * Where a link of a page leads on the site; undefined for a file that is not on it. A folder is represented by the README in it, else by its
- * first page.
+ * Where a link of a page leads on the site; undefined for a file that is not on it. A folder is represented by its first page. A link to what
+ * does not exist stays as it is, and VitePress refuses it.
  */
 export function resolvedLink(from: string, href: string): string | undefined {
   const [path = '', anchor] = href.split('#')
   const hash = anchor === undefined ? '' : `#${anchor}`
   const target = path === '' ? from : relative(root, join(root, dirname(from), path))
   const full = join(root, target)
-  const isFolder = existsSync(full) && statSync(full).isDirectory()
+  if (!existsSync(full)) return href
+  const isFolder = statSync(full).isDirectory()
   const page = pages.find((each) => (isFolder ? each.path.startsWith(`${target}/`) : each.path === target))
   return page === undefined ? undefined : linkTo(page.path, hash)
 }
@@ -75,5 +81,6 @@ export function anchorOf(heading: string): string {
 }
 
 function headingOf(path: string): string {
-  return /^# (.+)$/m.exec(readFileSync(join(root, path), 'utf8'))?.[1] ?? path
+  const [, heading = path] = /^# (.+)$/m.exec(readFileSync(join(root, path), 'utf8')) ?? []
+  return heading.replaceAll('`', '')
 }

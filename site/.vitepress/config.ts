@@ -19,17 +19,17 @@ export default defineConfig({
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
-    nav: [
-      ...parts.map(({ title, pages: listed }) => ({
-        text: title,
-        link: linkTo((listed.find(({ path }) => path.startsWith('docs/')) ?? listed[0])?.path ?? ''),
-        activeMatch: `^/${title.toLowerCase()}/`,
-      })),
-    ],
+    nav: parts.map(({ title, pages: listed }) => ({
+      text: title,
+      link: linkTo((listed.find(({ path }) => path.startsWith('docs/')) ?? listed[0])?.path ?? ''),
+      activeMatch: `^/${title.toLowerCase()}/`,
+    })),
     sidebar: {
       ...Object.fromEntries(parts.map((part) => [`/${part.title.toLowerCase()}/`, [groupOf(part.title, part.pages)]])),
       '/': [
-        ...parts.filter(({ title }) => title !== 'Guides' && title !== 'Reference').map((part) => groupOf(part.title, part.pages)),
+        ...parts
+          .filter(({ title }) => title !== 'Guides' && title !== 'Reference')
+          .map((part) => groupOf(part.title, part.pages)),
         groupOf('Decisions and changes', others),
       ],
     },
@@ -53,12 +53,13 @@ export default defineConfig({
       md.renderer.rules.fence = (tokens, index, ...rest) => {
         const { info, content } = tokens[index]!
         if (info.trim() !== 'mermaid') return fence!(tokens, index, ...rest)
-        return `<Mermaid code="${encodeURIComponent(content)}" />`
+        return `<MermaidDiagram code="${encodeURIComponent(content)}" />`
       }
     },
   },
   buildEnd({ outDir }) {
-    const links = (text: string) => text.replaceAll(/\]\((?:docs\/)?([^)\s]+\.md)\)/g, (_, path) => `](/${placeOf(path)})`)
+    const links = (text: string) =>
+      text.replaceAll(/\]\((?:docs\/)?([^)\s]+\.md)\)/g, (_, path) => `](/${placeOf(path)})`)
     writeFileSync(join(outDir, 'llms.txt'), links(readFileSync(join(root, 'llms.txt'), 'utf8')))
     const listed = parts.flatMap((part) => part.pages)
     const texts = listed.map(({ path }) => readFileSync(join(root, path), 'utf8').trim())
@@ -80,7 +81,7 @@ function vueOfTheSite(): Plugin {
   return {
     name: 'vue-of-the-site',
     enforce: 'pre',
-    resolveId(source, importer, options) {
+    resolveId(source, _importer, options) {
       if (!/^vue(?:\/|$)/.test(source)) return null
       if (options.ssr === true) return { id: source, external: true }
       return this.resolve(source, join(import.meta.dirname, 'config.ts'), { ...options, skipSelf: true })

@@ -1,10 +1,10 @@
 import DefaultTheme from 'vitepress/theme'
-import Mermaid from './Mermaid.vue'
+import MermaidDiagram from './mermaid-diagram.vue'
 import './style.css'
 
 export default {
   extends: DefaultTheme,
   enhanceApp({ app }) {
-    app.component('Mermaid', Mermaid)
+    app.component('MermaidDiagram', MermaidDiagram)
   },
 }
