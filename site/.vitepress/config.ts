@@ -34,6 +34,10 @@ export default defineConfig({
       ],
     },
   },
+  transformPageData({ relativePath, frontmatter }) {
+    // Their tables need the width.
+    if (/^reference\/|comparison/.test(relativePath)) frontmatter['aside'] = false
+  },
   markdown: {
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify: anchorOf },
