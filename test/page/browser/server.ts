@@ -70,7 +70,7 @@ const fails = defineExecutor({
   },
 })
 
-/** Asks, sleeps, and fails in the first attempt: the task that docs/inspect.md follows. */
+/** Asks, sleeps, and fails in the first attempt: the task that docs/guides/charts.md follows. */
 const bakes = defineExecutor({
   async run(task, run) {
     const bread = await run.ask('Which bread?', { type: 'string' })

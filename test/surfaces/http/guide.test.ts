@@ -1,45 +1,45 @@
-// docs/guides/http.md lists every route, every option, and the status of every code that it names.
+// docs/reference/routes.md and docs/reference/http-options.md agree with the routes, the options and the status of every code that they name.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { routesPage } from '../../../scripts/reference/routes.ts'
 import { statusOfCode } from '../../../src/core/error-codes.ts'
 import { httpOptionsSchema } from '../../../src/surfaces/http/http-options.ts'
+import { serveOptionsSchema } from '../../../src/surfaces/http/page/serve.ts'
 import { routes } from '../../../src/surfaces/http/routes.ts'
 
-const guide = readFileSync(join(import.meta.dirname, '../../../docs/guides/http.md'), 'utf8')
+const textOf = (page: string) => readFileSync(join(import.meta.dirname, '../../../docs/reference', page), 'utf8')
+const options = textOf('http-options.md')
 
 function sectionOf(heading: string): string {
-  return guide.split('\n## ').find((section) => section.startsWith(heading)) ?? ''
+  return options.split('\n## ').find((section) => section.startsWith(heading)) ?? ''
 }
 
-it('docs/guides/http.md lists each route, in its own line or by its last segment', () => {
-  const shown = sectionOf('Routes')
-  const missing = routes.filter(({ path }) => {
-    const verb = /^\/(?:tasks\/\{taskId\}|schedules\/\{name\})\/(\w+)$/.exec(path)?.[1]
-    return !shown.includes(`${path}\``) && !(verb !== undefined && shown.includes(`\`${verb}\``))
-  })
-  expect(missing.map(({ method, path }) => `${method} ${path}`)).toEqual([])
-  expect(shown.match(/\| `/g)?.length).toBeGreaterThan(15)
+it('docs/reference/routes.md has the tables that the OpenAPI document gives: node scripts/reference/routes.ts writes them', async () => {
+  const page = textOf('routes.md')
+  expect(page).toBe(await routesPage())
+  expect(routes.filter(({ method, path }) => !page.includes(`\`${method} ${path}\``))).toEqual([])
 })
 
-it('docs/guides/http.md names each option', () => {
-  const shown = `${sectionOf('Options')}${sectionOf('Who may do what')}`
-  expect(Object.keys(httpOptionsSchema.shape).filter((option) => !shown.includes(`\`${option}`))).toEqual([])
+it('docs/reference/http-options.md names each option of createHttp and serve', () => {
+  const names = Object.keys({ ...httpOptionsSchema.shape, ...serveOptionsSchema.shape })
+  expect(names.length).toBeGreaterThan(15)
+  expect(names.filter((name) => !sectionOf('Options').includes(`\`${name}\``))).toEqual([])
 })
 
-it('docs/guides/http.md lists each error code beside its status', () => {
-  const lines = sectionOf('Refusals')
-    .split('\n')
-    .filter((line) => /^\| \d/.test(line))
-  const wrong = lines.flatMap((line) => {
-    const statuses = (line.split('|')[1] ?? '').split(',').map(Number)
-    const codes = Array.from(line.matchAll(/`([A-Z_]{4,})`/g), ([, code]) => code as keyof typeof statusOfCode)
-    // An idempotency key used for another request is a KEY_CONFLICT as well, and the limit of streams of one principal has the same status.
-    const others: Partial<Record<keyof typeof statusOfCode, number>> = { KEY_CONFLICT: 422, TOO_MANY_STREAMS: 429 }
-    return codes.filter(
-      (code) => !statuses.includes(statusOfCode[code]) && !statuses.includes(others[code] ?? Number.NaN),
-    )
-  })
+it('X-032 docs/reference/http-options.md lists each code with its HTTP status', () => {
+  const rows = sectionOf('Refusals').matchAll(/^\| ([\d, ]+) \| (.*) \|$/gm)
+  const listed = Array.from(rows, ([, statuses = '', words = '']) =>
+    Array.from(words.matchAll(/`([A-Z_]{4,})`/g), ([, code = '']) => ({
+      code: code as keyof typeof statusOfCode,
+      statuses: statuses.split(', ').map(Number),
+    })),
+  ).flat()
+  // An idempotency key used for another request is a KEY_CONFLICT as well, and the limit of streams of one principal has another status.
+  const others: Partial<Record<keyof typeof statusOfCode, number>> = { KEY_CONFLICT: 422, TOO_MANY_STREAMS: 429 }
+  const wrong = listed.filter(
+    ({ code, statuses }) => !statuses.includes(statusOfCode[code]) && !statuses.includes(others[code] ?? Number.NaN),
+  )
   expect(wrong).toEqual([])
-  expect(lines.length).toBeGreaterThan(10)
+  expect(listed.length).toBeGreaterThan(30)
 })

@@ -1,11 +1,12 @@
-// docs/guides/inspect.md agrees with the options, the machines and the defaults of the code.
+// docs/guides/inspect.md and docs/guides/charts.md agree with the options, the machines and the defaults of the code.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { machineNames } from '../../../src/engine/machine-charts.ts'
 import { inspectorOptionsSchema } from '../../../src/surfaces/inspector/serve-inspector.ts'
 
-const guide = readFileSync(join(import.meta.dirname, '../../../docs/guides/inspect.md'), 'utf8')
+const textOf = (page: string) => readFileSync(join(import.meta.dirname, '../../../docs/guides', page), 'utf8')
+const guide = textOf('inspect.md')
 
 it('docs/guides/inspect.md lists the options of the inspector', () => {
   const table = guide.slice(guide.indexOf('| option |'), guide.indexOf('A message is one JSON'))
@@ -15,8 +16,8 @@ it('docs/guides/inspect.md lists the options of the inspector', () => {
   expect(documented.flat().sort()).toEqual(Object.keys(inspectorOptionsSchema.shape).sort())
 })
 
-it('docs/guides/inspect.md names every machine', () => {
-  const [, names = ''] = /errand graph --machine (task +# or [\w, ]+)/.exec(guide) ?? []
+it('docs/guides/charts.md names every machine', () => {
+  const [, names = ''] = /errand graph --machine (task +# or [\w, ]+)/.exec(textOf('charts.md')) ?? []
   expect(names.split(/\W+/).filter((word) => word !== 'or')).toEqual([...machineNames])
 })
 
