@@ -1,4 +1,4 @@
-// How the tests run, in two tiers that a place in the tree decides. `fast`: everything in test/ proves the behaviour once, in a few minutes. `long`: what
+// How the tests run, in two tiers that a place in the tree decides. `fast`: everything in test/ and examples/ proves the behaviour once, in a few minutes. `long`: what
 // is in test/long repeats and tortures it. Random sequences at full counts, kills, many processes, browsers, servers, the documents, the package.
 //
 // The suite needs nothing but `npm ci`: the global setup builds dist when it is older than src. Each of the few
@@ -54,7 +54,10 @@ export default defineConfig({
   },
   test: {
     projects: [
-      { extends: true, test: { name: 'fast', include: ['test/**/*.test.ts'], exclude: ['test/long/**'] } },
+      {
+        extends: true,
+        test: { name: 'fast', include: ['test/**/*.test.ts', 'examples/**/*.test.ts'], exclude: ['test/long/**'] },
+      },
       {
         extends: true,
         test: { name: 'long', include: ['test/long/**/*.test.ts'], env: { ERRAND_TIER: 'long' } },

@@ -1,10 +1,10 @@
 // A Hono application with an engine. It has routes of its own, and all routes of the engine below /errand for clients with a valid key.
 import { createAdaptorServer, type ServerType } from '@hono/node-server'
-import { createEngine, defineExecutor, type Engine } from 'errand'
+import { createEngine, type Engine } from 'errand'
 import { createHttp, type HttpHandler } from 'errand/http'
 import { Hono } from 'hono'
-import { z } from 'zod'
 import { type ApiKey, principals } from './api-keys.ts'
+import { release } from './release.ts'
 
 export interface ServiceOptions {
   /** Path of the ledger. Open tasks in it continue when the service starts. */
@@ -19,21 +19,6 @@ export interface Service {
   /** Stops accepting requests, ends the streams, and drains the engine. Running tasks continue at the next start. */
   stop(): Promise<void>
 }
-
-const releaseInput = z.strictObject({ version: z.string().regex(/^\d+\.\d+\.\d+$/) })
-
-/** Builds, waits for the approval of a person, and publishes: each step once, even if the process is restarted in between. */
-const release = defineExecutor({
-  input: releaseInput,
-  result: z.object({ version: z.string(), published: z.boolean() }),
-  run: async ({ input: { version } }, run) => {
-    await run.call('build', { version }, () => `app-${version}.tgz`)
-    await run.progress(0.5, 'built')
-    const published = await run.ask<boolean>(`Publish ${version}?`, { type: 'boolean' })
-    if (published) await run.call('publish', { version }, () => `https://example.org/app-${version}.tgz`)
-    return { version, published }
-  },
-})
 
 export async function startService({ ledger, port, keys }: ServiceOptions): Promise<Service> {
   const engine = await createEngine({ ledger, executors: { release } })

@@ -1,5 +1,6 @@
 // An HTTP service with an engine. It turns requests into calls of the engine, and errors of the engine into HTTP statuses. When it closes,
-// it first answers requests in progress and stops runs at a safe point. The executor of a report and the start of the process are in main.ts.
+// it first answers requests in progress and stops runs at a safe point. The executor of a report is in report.ts, and
+// the start of the process in main.ts.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,15 +8,7 @@ import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEngine, type Engine, ErrandError, type ErrorCode, type Executor, type Task } from 'errand'
 import { z } from 'zod'
-
-/** The body of POST /reports, and the input of the task. */
-export const reportRequest = z.strictObject({
-  title: z.string().trim().min(1).max(200),
-  documents: z
-    .array(z.strictObject({ name: z.string().min(1).max(200), text: z.string() }))
-    .min(1)
-    .max(1_000),
-})
+import { reportRequest } from './report.ts'
 
 export interface ServiceOptions {
   /** The executor of one report. */
