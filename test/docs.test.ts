@@ -1,24 +1,16 @@
 // The tables and lists of the documents are complete, and their links lead somewhere.
 import { existsSync, readdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { fileAbilities } from '../src/commands/files/file-abilities.ts'
 import { completionStatusOf, processStatusOf } from '../src/compat/agent-os/views/status-mapping.ts'
 import { day1StatusOf } from '../src/compat/day1/task.ts'
 import { statusOfCode } from '../src/core/error-codes.ts'
-import { createEngine } from '../src/engine/create-engine.ts'
 import { boardStatusOf } from '../src/entities/board.ts'
-import { engineOptionsSchema, memoryOptionsSchema } from '../src/entities/options.ts'
 import { type TaskStatus, taskStatuses } from '../src/entities/task.ts'
-import { planKeys } from '../src/plans/plan-schema.ts'
-import { allVerbs } from '../src/surfaces/cli/verbs.ts'
 import { httpOptionsSchema } from '../src/surfaces/http/http-options.ts'
 import { serveOptionsSchema } from '../src/surfaces/http/page/serve.ts'
 import { inspectorOptionsSchema } from '../src/surfaces/inspector/serve-inspector.ts'
 import { allBlocks, pages, root, textOf } from './documents.ts'
-
-const verbs = await allVerbs()
 
 const readme = textOf('README.md')
 
@@ -51,12 +43,6 @@ describe('The quick starts of the README', () => {
   })
 })
 
-it('docs/guides/memory.md names every setting of memory', () => {
-  const names = Object.keys(memoryOptionsSchema().shape)
-  expect(names.length).toBeGreaterThan(5)
-  expect(names.filter((name) => !textOf('docs/guides/memory.md').includes(`\`${name}\``))).toEqual([])
-})
-
 it.each([
   ['docs/guides/http.md', { ...httpOptionsSchema.shape, ...serveOptionsSchema.shape }],
   ['docs/guides/inspect.md', inspectorOptionsSchema.shape],
@@ -86,45 +72,6 @@ it('X-032 docs/guides/http.md lists each code with its HTTP status', () => {
   )
   expect(wrong).toEqual([])
   expect(listed.length).toBeGreaterThan(30)
-})
-
-describe('The reference', () => {
-  const missing = (names: Iterable<string>, text: string) =>
-    Array.from(names).filter((name) => !new RegExp(`\\b${name}\\b`).test(text))
-  const library = textOf('docs/reference/library.md')
-  const plans = textOf('docs/guides/plans.md')
-
-  it('docs/reference/library.md names every option and every method of the engine', async () => {
-    await using engine = await createEngine({ work: false })
-    const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(engine)).filter(
-      (name) => name !== 'constructor' && name !== 'open',
-    )
-    expect(missing(Object.keys(engineOptionsSchema().shape), library)).toEqual([])
-    expect(methods.filter((name) => !new RegExp(`\`${name}[\`(]`).test(library))).toEqual([])
-    expect(missing(['nothing of this name'], library)).toEqual(['nothing of this name'])
-  })
-
-  it('docs/guides/plans.md names every key of a plan and every verb', () => {
-    const keys = [...planKeys.task, ...planKeys.plan, ...planKeys.ask, ...planKeys.retry]
-    expect(missing(keys, plans + textOf('docs/reference/task-fields.md'))).toEqual([])
-    expect(missing(Object.keys(verbs), plans)).toEqual([])
-  })
-
-  it('docs/reference/library.md names every ability of the bus with its module', async () => {
-    await using engine = await createEngine({
-      work: false,
-      abilities: fileAbilities(tmpdir()),
-      plans: { root: tmpdir() },
-    })
-    const rows = library.slice(library.indexOf('| module | abilities |')).split('\n\n')[0]?.split('\n') ?? []
-    const isShown = (module: string, name: string) =>
-      rows.some((row) => row.includes(`\`${module}\``) && row.includes(`\`${name}\``))
-    const unnamed = engine.bus
-      .abilities()
-      .filter(({ moduleName, abilityName }) => moduleName !== 'board' && !isShown(moduleName, abilityName))
-    expect(unnamed.map(({ moduleName, abilityName }) => `${moduleName}:${abilityName}`)).toEqual([])
-    expect(isShown('mem', 'nothing of this name')).toBe(false)
-  })
 })
 
 describe('Links', () => {

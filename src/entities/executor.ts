@@ -246,9 +246,11 @@ export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z
   runsCommands?: boolean
   /** Its tasks are answers of people: models may not complete or change one, nor let others go on without it. Default false. */
   asksPeople?: boolean
-  /** The tasks that are created when one of its tasks fails for good, and when one needs an answer. Default: the engine's. */
+  /** The task that is created when one of its tasks fails for good. Default: the engine's. */
   onFailure?: HandlerTemplate
+  /** The task that is created when one of its tasks needs an answer. Default: the engine's. */
   onInputRequired?: HandlerTemplate
+  /** The code of its tasks. What it returns is the result, as JSON. */
   run: (task: ExecutorTask<z.output<I>>, run: Run) => z.input<R> | Promise<z.input<R>>
 }
 

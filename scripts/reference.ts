@@ -1,0 +1,179 @@
+// Writes the tables of docs/reference from the definitions in the source: `npm run reference`. A page marks the place of each table by its
+// name, and keeps its own text around it. test/reference.test.ts fails when a page differs from what its definitions give.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { type ErrorCode, errorCodes, httpErrorCodes, statusOfCode } from '../src/core/error-codes.ts'
+import { ErrandError } from '../src/core/errors.ts'
+import { once } from '../src/core/once.ts'
+import { eventKinds } from '../src/entities/event.ts'
+import { executorOptionsSchema } from '../src/entities/executor.ts'
+import { engineOptionsSchema, memoryOptionsSchema } from '../src/entities/options.ts'
+import { type FieldTaker, fieldTakers, taskFields } from '../src/entities/task-fields.ts'
+import { planAskSchema, planRetrySchema, planSchema, planTaskSchema } from '../src/plans/plan-schema.ts'
+import type { VerbTable } from '../src/surfaces/cli/verb.ts'
+import { allVerbGroups } from '../src/surfaces/cli/verbs.ts'
+import { exitCodeOf } from '../src/surfaces/terminal/exit-code.ts'
+import { filterUsage } from '../src/surfaces/terminal/filter-flags.ts'
+
+const root = join(import.meta.dirname, '..')
+const folder = join(root, 'docs/reference')
+
+const noShape: z.core.$ZodShape = {}
+
+/** The tables by the names with which pages mark their places. */
+const tables = {
+  errors: () => sectionsOf(errorCodes),
+  'errors over HTTP': () => sectionsOf(httpErrorCodes),
+  events: () =>
+    table(
+      ['event', 'when', '`data`'],
+      Object.entries(eventKinds).map(([type, { meaning, details }]) => [code(type), meaning, details]),
+    ),
+  commands: commandTables,
+  'task fields': taskFieldTable,
+  'options of createEngine': () =>
+    optionTable('src/engine/engine-api.ts', 'interface EngineOptions', engineOptionsSchema().shape),
+  'options of memory': () =>
+    optionTable('src/engine/engine-api.ts', 'interface MemoryOptions', memoryOptionsSchema().shape),
+  'options of executors': () =>
+    optionTable('src/entities/executor.ts', 'interface ExecutorDefinition', executorOptionsSchema().shape),
+  'options of agents': () => optionTable('src/agents/loop/agent.ts', 'interface AgentOptions', noShape),
+  'options of calls': () => optionTable('src/entities/call-options.ts', 'interface CallOptions', noShape),
+  'context of calls': () => optionTable('src/entities/call-options.ts', 'interface CallContext', noShape),
+  'retry policy': () =>
+    table(
+      ['field', 'meaning'],
+      retryMembers().map(({ name, meaning }) => [code(name), meaning]),
+    ),
+  'keys of a plan': () => keyTable(planSchema.shape),
+  'keys of a task': () => keyTable(planTaskSchema.shape),
+  'keys of a question': () => keyTable(planAskSchema.shape),
+  'keys of a retry policy': () => keyTable(planRetrySchema.shape),
+} satisfies Record<string, () => string | Promise<string>>
+
+const marked = /(<!-- reference: (.+?) -->\n)[\s\S]*?(<!-- end of reference -->)/g
+
+/** The text of a page with its tables as the definitions give them now. */
+export async function withTables(text: string): Promise<string> {
+  const made = new Map<string, string>()
+  for (const [, , name = ''] of text.matchAll(marked)) {
+    const make = (tables as Record<string, () => string | Promise<string>>)[name]
+    if (make === undefined) throw new Error(`There is no table "${name}". Tables: ${Object.keys(tables).join(', ')}.`)
+    made.set(name, await make())
+  }
+  return text.replaceAll(
+    marked,
+    (_, begin: string, name: string, end: string) => `${begin}\n${made.get(name)}\n\n${end}`,
+  )
+}
+
+/** The pages of docs/reference that have tables, as absolute paths. */
+export function pagesWithTables(): string[] {
+  const pages = readdirSync(folder).map((name) => join(folder, name))
+  return pages.filter((page) => new RegExp(marked.source).test(readFileSync(page, 'utf8')))
+}
+
+const code = (text: string) => `\`${text}\``
+
+function table(head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n')
+}
+
+/** A heading for each code, so that a search finds it and a link leads to it. */
+function sectionsOf(codes: Readonly<Record<string, { cause: string; remedy: string }>>): string {
+  const sections = Object.entries(codes).map(([name, { cause, remedy }]) => {
+    const status = `HTTP ${statusOfCode[name as keyof typeof statusOfCode]}`
+    const exit = name in errorCodes ? `, exit code ${exitCodeOf(new ErrandError(name as ErrorCode, cause))}` : ''
+    return `### ${name}\n\n${cause} *${status}${exit}.*\n\n**Remedy:** ${remedy}`
+  })
+  return sections.join('\n\n')
+}
+
+interface Member {
+  name: string
+  type: string
+  meaning: string
+}
+
+/** The members of an interface, or of an object with schemas, with their documentation. They are indented by two spaces. */
+function membersOf(file: string, opening: string): Member[] {
+  const source = readFileSync(join(root, file), 'utf8')
+  const begin = source.indexOf(opening)
+  if (begin === -1) throw new Error(`${file} has no "${opening}".`)
+  const body = source.slice(source.indexOf('{\n', begin), source.indexOf('\n}', begin))
+  const members = body.matchAll(/\n {2}\/\*\*([\s\S]*?)\*\/\n {2}(\w+)\??: ?(.*(?:\n {3,}.*)*)/g)
+  return Array.from(members, ([, comment = '', name = '', type = '']) => ({
+    name,
+    type: type.replaceAll(/\s+/g, ' ').replace(/,$/, ''),
+    meaning: comment
+      .replaceAll(/\n\s+\*( |$)/gm, ' ')
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+  }))
+}
+
+/** The default that the schema sets; the text of an option says what holds without one. */
+function optionTable(file: string, opening: string, shape: z.core.$ZodShape): string {
+  const members = membersOf(file, opening)
+  const undocumented = Object.keys(shape).filter((name) => !members.some((member) => member.name === name))
+  if (undocumented.length > 0) throw new Error(`${file} does not document ${undocumented.join(', ')}.`)
+  const rows = members.map(({ name, type, meaning }) => {
+    const given = shape[name] === undefined ? undefined : z.safeParse(shape[name], undefined).data
+    const isWord = given !== undefined && typeof given !== 'object'
+    const text = isWord ? meaning.replace(/ Default:? [^.]*\.$/, '') : meaning
+    return [code(name), code(type), isWord ? code(String(given)) : '', text]
+  })
+  return table(['option', 'type', 'default', 'meaning'], rows)
+}
+
+const retryMembers = once(() => membersOf('src/entities/task-fields.ts', 'const retryShape'))
+
+function keyTable(shape: Readonly<Record<string, z.ZodType>>): string {
+  const rows = Object.entries(shape).map(([name, schema]) => {
+    const inner = schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType).description : undefined
+    const meaning = schema.description ?? inner ?? retryMembers().find((member) => member.name === name)?.meaning
+    if (meaning === undefined) throw new Error(`The key "${name}" of a plan has no description.`)
+    return [code(name), meaning]
+  })
+  return table(['key', 'meaning'], rows)
+}
+
+function taskFieldTable(): string {
+  const titles: Record<FieldTaker, string> = {
+    create: '`create`',
+    update: '`update`',
+    plans: 'plans',
+    add: '`errand add`',
+    board: 'the board',
+    models: 'models',
+  }
+  const rows = Object.entries(taskFields).map(([name, { schema, by }]) => {
+    const takes = fieldTakers.map((taker) => ((by as readonly string[]).includes(taker) ? 'yes' : ''))
+    return [code(name), schema.description ?? '', ...takes]
+  })
+  return table(['field', 'meaning', ...Object.values(titles)], rows)
+}
+
+async function commandTables(): Promise<string> {
+  const parts: string[] = []
+  for (const { title, verbs } of await allVerbGroups()) {
+    parts.push(`## ${title}`, table(['command', 'what it does'], await verbRows(verbs)))
+  }
+  return parts.join('\n\n')
+}
+
+async function verbRows(verbs: VerbTable): Promise<string[][]> {
+  const rows: string[][] = []
+  for (const [name, { summary, load }] of Object.entries(verbs)) {
+    const verb = (await load())[name]
+    if (verb === undefined) throw new Error(`The module of the verb ${name} does not export it.`)
+    rows.push([code(verb.usage.replace(filterUsage, '[FILTER]…')), summary], ...(await verbRows(verb.verbs ?? {})))
+  }
+  return rows
+}
+
+if (import.meta.main) {
+  for (const page of pagesWithTables()) writeFileSync(page, await withTables(readFileSync(page, 'utf8')))
+}

@@ -1,0 +1,80 @@
+// The pages of docs/reference have the tables that their definitions give, and name what has no table of its own.
+import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { pagesWithTables, withTables } from '../scripts/reference.ts'
+import { fileAbilities } from '../src/commands/files/file-abilities.ts'
+import { createEngine } from '../src/engine/create-engine.ts'
+import type { Run } from '../src/index.ts'
+import { textOf } from './documents.ts'
+
+describe('The tables of the reference', () => {
+  it.each(pagesWithTables().map((page) => [basename(page), page]))(
+    'docs/reference/%s is what `npm run reference` writes',
+    async (_, page) => {
+      const text = readFileSync(page, 'utf8')
+      expect(text).toBe(await withTables(text))
+    },
+  )
+
+  it('a table that a page names and the definitions do not give is an error', async () => {
+    await expect(withTables('<!-- reference: riddles -->\n<!-- end of reference -->')).rejects.toThrow(
+      'There is no table "riddles"',
+    )
+  })
+
+  it('eight pages have tables', () => {
+    expect(pagesWithTables().map((page) => basename(page))).toEqual([
+      'commands.md',
+      'errors.md',
+      'events.md',
+      'executors.md',
+      'options.md',
+      'plan-keys.md',
+      'run.md',
+      'task-fields.md',
+    ])
+  })
+})
+
+it('docs/reference/engine.md names every method of the engine', async () => {
+  const page = textOf('docs/reference/engine.md')
+  await using engine = await createEngine({ work: false })
+  const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(engine)).filter(
+    (name) => name !== 'constructor' && name !== 'open',
+  )
+  expect(methods.filter((name) => !new RegExp(`\`${name}[\`(]`).test(page))).toEqual([])
+})
+
+it('docs/reference/run.md names every method of a run', async () => {
+  const page = textOf('docs/reference/run.md')
+  let names: string[] = []
+  await using engine = await createEngine({
+    executors: {
+      look: (_task, run: Run) => {
+        names = Object.getOwnPropertyNames(Object.getPrototypeOf(run)).filter((name) => name !== 'constructor')
+      },
+    },
+  })
+  await engine.result(await engine.create({ executor: 'look' }))
+  expect(names.length).toBeGreaterThan(15)
+  expect(names.filter((name) => !new RegExp(`\`${name}[\`(]`).test(page))).toEqual([])
+})
+
+it('docs/reference/abilities.md names every ability of the bus with its module', async () => {
+  const page = textOf('docs/reference/abilities.md')
+  await using engine = await createEngine({
+    work: false,
+    abilities: fileAbilities(tmpdir()),
+    plans: { root: tmpdir() },
+  })
+  const rows = page.slice(page.indexOf('| module | abilities |')).split('\n\n')[0]?.split('\n') ?? []
+  const isShown = (module: string, name: string) =>
+    rows.some((row) => row.includes(`\`${module}\``) && row.includes(`\`${name}\``))
+  const unnamed = engine.bus
+    .abilities()
+    .filter(({ moduleName, abilityName }) => moduleName !== 'board' && !isShown(moduleName, abilityName))
+  expect(unnamed.map(({ moduleName, abilityName }) => `${moduleName}:${abilityName}`)).toEqual([])
+  expect(isShown('mem', 'nothing of this name')).toBe(false)
+})
