@@ -7,6 +7,8 @@ import { day1StatusOf } from '../src/compat/day1/task.ts'
 import { statusOfCode } from '../src/core/error-codes.ts'
 import { boardStatusOf } from '../src/entities/board.ts'
 import { type TaskStatus, taskStatuses } from '../src/entities/task.ts'
+import { toMermaid } from '../src/machines/drawing.ts'
+import { taskMachine } from '../src/machines/task-machine.ts'
 import { httpOptionsSchema } from '../src/surfaces/http/http-options.ts'
 import { serveOptionsSchema } from '../src/surfaces/http/page/serve.ts'
 import { inspectorOptionsSchema } from '../src/surfaces/inspector/serve-inspector.ts'
@@ -14,11 +16,11 @@ import { allBlocks, pages, root, textOf } from './documents.ts'
 
 const readme = textOf('README.md')
 
-describe('The quick starts of the README', () => {
-  const section = readme.slice(readme.indexOf('## The names of other designs'), readme.indexOf('## Where to go next'))
+describe('The quick starts of docs/understand/other-designs.md', () => {
+  const designs = 'docs/understand/other-designs.md'
 
-  it('X-036 the README has a quick start for each vocabulary, and both forms of Agent OS', () => {
-    const starts = allBlocks.filter(({ page, text }) => page === 'README.md' && section.includes(text))
+  it('X-036 docs/understand/other-designs.md has a quick start for each vocabulary, and both forms of Agent OS', () => {
+    const starts = allBlocks.filter(({ page }) => page === designs)
     const entries = starts.flatMap(({ text }) => /'(errand\/[\w-]+)'/.exec(text)?.[1] ?? [])
     expect(entries).toEqual(['errand/exo', 'errand/agent-os', 'errand/day1', 'errand/s07'])
   })
@@ -39,8 +41,15 @@ describe('The quick starts of the README', () => {
     const rows = taskStatuses.flatMap((status) =>
       status === 'waiting' ? [rowOf(status), rowOf(status, 'interrupted')] : [rowOf(status)],
     )
-    expect(section.match(/^\| `.*$/gm)).toEqual(rows)
+    expect(textOf(designs).match(/^\| `.*$/gm)).toEqual(rows)
   })
+})
+
+it('docs/understand/task-machine.md draws the lifecycle from the machine of a task', () => {
+  const drawn = allBlocks.find(
+    ({ page, language }) => page === 'docs/understand/task-machine.md' && language === 'mermaid',
+  )
+  expect(drawn?.text.trimEnd()).toBe(toMermaid(taskMachine))
 })
 
 it.each([
