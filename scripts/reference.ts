@@ -19,8 +19,6 @@ import { filterUsage } from '../src/surfaces/terminal/filter-flags.ts'
 const root = join(import.meta.dirname, '..')
 const folder = join(root, 'docs/reference')
 
-const noShape: z.core.$ZodShape = {}
-
 /** The tables by the names with which pages mark their places. */
 const tables = {
   errors: () => sectionsOf(errorCodes),
@@ -38,9 +36,9 @@ const tables = {
     optionTable('src/engine/engine-api.ts', 'interface MemoryOptions', memoryOptionsSchema().shape),
   'options of executors': () =>
     optionTable('src/entities/executor.ts', 'interface ExecutorDefinition', executorOptionsSchema().shape),
-  'options of agents': () => optionTable('src/agents/loop/agent.ts', 'interface AgentOptions', noShape),
-  'options of calls': () => optionTable('src/entities/call-options.ts', 'interface CallOptions', noShape),
-  'context of calls': () => optionTable('src/entities/call-options.ts', 'interface CallContext', noShape),
+  'options of agents': () => optionTable('src/agents/loop/agent.ts', 'interface AgentOptions'),
+  'options of calls': () => optionTable('src/entities/call-options.ts', 'interface CallOptions'),
+  'context of calls': () => optionTable('src/entities/call-options.ts', 'interface CallContext'),
   'retry policy': () =>
     table(
       ['field', 'meaning'],
@@ -115,13 +113,13 @@ function membersOf(file: string, opening: string): Member[] {
 }
 
 /** The default that the schema sets; the text of an option says what holds without one. */
-function optionTable(file: string, opening: string, shape: z.core.$ZodShape): string {
+function optionTable(file: string, opening: string, shape: z.core.$ZodShape = {}): string {
   const members = membersOf(file, opening)
   const undocumented = Object.keys(shape).filter((name) => !members.some((member) => member.name === name))
   if (undocumented.length > 0) throw new Error(`${file} does not document ${undocumented.join(', ')}.`)
   const rows = members.map(({ name, type, meaning }) => {
     const given = shape[name] === undefined ? undefined : z.safeParse(shape[name], undefined).data
-    const isWord = given !== undefined && typeof given !== 'object'
+    const isWord = typeof given === 'string' || typeof given === 'number' || typeof given === 'boolean'
     const text = isWord ? meaning.replace(/ Default:? [^.]*\.$/, '') : meaning
     return [code(name), code(type), isWord ? code(String(given)) : '', text]
   })
