@@ -1,11 +1,16 @@
 // Writes the tables of docs/reference from the definitions in the source: `npm run reference`. A page marks the place of each table by its
 // name, and keeps its own text around it. test/reference.test.ts fails when a page differs from what its definitions give.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { createScriptedModel } from '../src/agents/models/scripted-model.ts'
+import { fileAbilities } from '../src/commands/files/file-abilities.ts'
+import { commandAbilities } from '../src/commands/operations/command-abilities.ts'
 import { type ErrorCode, errorCodes, httpErrorCodes, statusOfCode } from '../src/core/error-codes.ts'
 import { ErrandError } from '../src/core/errors.ts'
 import { once } from '../src/core/once.ts'
+import { createEngine } from '../src/engine/create-engine.ts'
 import { eventKinds } from '../src/entities/event.ts'
 import { executorOptionsSchema } from '../src/entities/executor.ts'
 import { engineOptionsSchema, memoryOptionsSchema } from '../src/entities/options.ts'
@@ -29,6 +34,7 @@ const tables = {
       Object.entries(eventKinds).map(([type, { meaning, details }]) => [code(type), meaning, details]),
     ),
   commands: commandTables,
+  abilities: abilityTables,
   'task fields': taskFieldTable,
   'options of createEngine': () =>
     optionTable('src/engine/engine-api.ts', 'interface EngineOptions', engineOptionsSchema().shape),
@@ -159,6 +165,33 @@ async function commandTables(): Promise<string> {
   for (const { title, verbs } of await allVerbGroups()) {
     parts.push(`## ${title}`, table(['command', 'what it does'], await verbRows(verbs)))
   }
+  return parts.join('\n\n')
+}
+
+/** All that an engine can have on its bus. */
+async function abilityTables(): Promise<string> {
+  await using engine = await createEngine({
+    work: false,
+    model: createScriptedModel([{ text: 'Hello.' }]),
+    embeddingModel: {
+      specificationVersion: 'v4',
+      provider: 'none',
+      modelId: 'none',
+      doEmbed: async () => ({ embeddings: [] }),
+    },
+    plans: { root: tmpdir() },
+    abilities: [...fileAbilities(tmpdir()), ...commandAbilities(tmpdir())],
+  })
+  const modules = Map.groupBy(engine.bus.abilities(), ({ moduleName }) => moduleName)
+  const parts = Array.from(modules, ([name, abilities]) => {
+    const rows = abilities.map(({ id, access, models, isStream, description }) => [
+      code(id),
+      access,
+      models ? 'yes' : '',
+      `${description}${isStream ? ' A stream.' : ''}`,
+    ])
+    return `### ${name}\n\n${table(['ability', 'access', 'models', 'what it does'], rows)}`
+  })
   return parts.join('\n\n')
 }
 

@@ -1,10 +1,8 @@
 // The pages of docs/reference have the tables that their definitions give, and name what has no table of its own.
 import { readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { pagesWithTables, withTables } from '../scripts/reference.ts'
-import { fileAbilities } from '../src/commands/files/file-abilities.ts'
 import { createEngine } from '../src/engine/create-engine.ts'
 import type { Run } from '../src/index.ts'
 import { textOf } from './documents.ts'
@@ -24,8 +22,9 @@ describe('The tables of the reference', () => {
     )
   })
 
-  it('eight pages have tables', () => {
+  it('nine pages have tables', () => {
     expect(pagesWithTables().map((page) => basename(page))).toEqual([
+      'abilities.md',
       'commands.md',
       'errors.md',
       'events.md',
@@ -60,21 +59,4 @@ it('docs/reference/run.md names every method of a run', async () => {
   await engine.result(await engine.create({ executor: 'look' }))
   expect(names.length).toBeGreaterThan(15)
   expect(names.filter((name) => !new RegExp(`\`${name}[\`(]`).test(page))).toEqual([])
-})
-
-it('docs/reference/abilities.md names every ability of the bus with its module', async () => {
-  const page = textOf('docs/reference/abilities.md')
-  await using engine = await createEngine({
-    work: false,
-    abilities: fileAbilities(tmpdir()),
-    plans: { root: tmpdir() },
-  })
-  const rows = page.slice(page.indexOf('| module | abilities |')).split('\n\n')[0]?.split('\n') ?? []
-  const isShown = (module: string, name: string) =>
-    rows.some((row) => row.includes(`\`${module}\``) && row.includes(`\`${name}\``))
-  const unnamed = engine.bus
-    .abilities()
-    .filter(({ moduleName, abilityName }) => moduleName !== 'board' && !isShown(moduleName, abilityName))
-  expect(unnamed.map(({ moduleName, abilityName }) => `${moduleName}:${abilityName}`)).toEqual([])
-  expect(isShown('mem', 'nothing of this name')).toBe(false)
 })
