@@ -33,6 +33,7 @@ const tables = {
       ['event', 'when', '`data`'],
       Object.entries(eventKinds).map(([type, { meaning, details }]) => [code(type), meaning, details]),
     ),
+  'items of a stream': streamTable,
   commands: commandTables,
   abilities: abilityTables,
   'task fields': taskFieldTable,
@@ -111,11 +112,14 @@ function membersOf(file: string, opening: string): Member[] {
   return Array.from(members, ([, comment = '', name = '', type = '']) => ({
     name,
     type: type.replaceAll(/\s+/g, ' ').replace(/,$/, ''),
-    meaning: comment
-      .replaceAll(/\n\s+\*( |$)/gm, ' ')
-      .replaceAll(/\s+/g, ' ')
-      .trim(),
+    meaning: plain(comment),
   }))
+}
+
+/** The text of a comment, without its stars. */
+function plain(comment: string): string {
+  const lines = comment.replaceAll(/\n\s+\*( |$)/gm, ' ')
+  return lines.replaceAll(/\s+/g, ' ').trim()
 }
 
 /** The default that the schema sets; the text of an option says what holds without one. */
@@ -158,6 +162,17 @@ function taskFieldTable(): string {
     return [code(name), schema.description ?? '', ...takes]
   })
   return table(['field', 'meaning', ...Object.values(titles)], rows)
+}
+
+function streamTable(): string {
+  const source = readFileSync(join(root, 'src/entities/views.ts'), 'utf8')
+  const items = source.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/[\s(]+\| \{ type: '(\w+)'; (.*) \}/g)
+  const rows = Array.from(items, ([, comment = '', name = '', fields = '']) => [
+    code(name),
+    plain(comment),
+    code(fields.replaceAll('; ', ', ')),
+  ])
+  return table(['`type`', 'when', 'its fields'], rows)
 }
 
 async function commandTables(): Promise<string> {
