@@ -1,4 +1,4 @@
-// Writes the tables of docs/reference from the definitions in the source: `npm run reference`. A page marks the place of each table by its
+// Writes tables of the documents from the definitions in the source: `npm run reference`. A page marks the place of each table by its
 // name, and keeps its own text around it. test/reference.test.ts fails when a page differs from what its definitions give.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,8 +22,6 @@ import { exitCodeOf } from '../src/surfaces/terminal/exit-code.ts'
 import { filterUsage } from '../src/surfaces/terminal/filter-flags.ts'
 
 const root = join(import.meta.dirname, '..')
-const folder = join(root, 'docs/reference')
-
 /** The tables by the names with which pages mark their places. */
 const tables = {
   errors: () => sectionsOf(errorCodes),
@@ -73,10 +71,13 @@ export async function withTables(text: string): Promise<string> {
   )
 }
 
-/** The pages of docs/reference that have tables, as absolute paths. */
+/** The pages that have tables, by their paths in the repository. */
 export function pagesWithTables(): string[] {
-  const pages = readdirSync(folder).map((name) => join(folder, name))
-  return pages.filter((page) => new RegExp(marked.source).test(readFileSync(page, 'utf8')))
+  const folders = ['start', 'guides', 'reference', 'understand'].map((name) => `docs/${name}`)
+  const pages = folders.flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
+  return pages.filter(
+    (page) => page.endsWith('.md') && readFileSync(join(root, page), 'utf8').includes('<!-- reference:'),
+  )
 }
 
 const code = (text: string) => `\`${text}\``
@@ -221,5 +222,8 @@ async function verbRows(verbs: VerbTable): Promise<string[][]> {
 }
 
 if (import.meta.main) {
-  for (const page of pagesWithTables()) writeFileSync(page, await withTables(readFileSync(page, 'utf8')))
+  for (const page of pagesWithTables()) {
+    const path = join(root, page)
+    writeFileSync(path, await withTables(readFileSync(path, 'utf8')))
+  }
 }
