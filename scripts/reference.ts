@@ -16,10 +16,10 @@ import { executorOptionsSchema } from '../src/entities/executor.ts'
 import { engineOptionsSchema, memoryOptionsSchema } from '../src/entities/options.ts'
 import { type FieldTaker, fieldTakers, taskFields } from '../src/entities/task-fields.ts'
 import { planAskSchema, planRetrySchema, planSchema, planTaskSchema } from '../src/plans/plan-schema.ts'
-import type { VerbTable } from '../src/surfaces/cli/verb.ts'
-import { allVerbGroups } from '../src/surfaces/cli/verbs.ts'
 import { exitCodeOf } from '../src/surfaces/terminal/exit-code.ts'
-import { filterUsage } from '../src/surfaces/terminal/filter-flags.ts'
+
+import { commandTables } from './reference/commands.ts'
+import { code, table } from './reference/table.ts'
 
 const root = join(import.meta.dirname, '..')
 /** The tables by the names with which pages mark their places. */
@@ -78,13 +78,6 @@ export function pagesWithTables(): string[] {
   return pages.filter(
     (page) => page.endsWith('.md') && readFileSync(join(root, page), 'utf8').includes('<!-- reference:'),
   )
-}
-
-const code = (text: string) => `\`${text}\``
-
-function table(head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n')
 }
 
 /** A heading for each code, so that a search finds it and a link leads to it. */
@@ -176,14 +169,6 @@ function streamTable(): string {
   return table(['`type`', 'when', 'its fields'], rows)
 }
 
-async function commandTables(): Promise<string> {
-  const parts: string[] = []
-  for (const { title, verbs } of await allVerbGroups()) {
-    parts.push(`## ${title}`, table(['command', 'what it does'], await verbRows(verbs)))
-  }
-  return parts.join('\n\n')
-}
-
 /** All that an engine can have on its bus. */
 async function abilityTables(): Promise<string> {
   await using engine = await createEngine({
@@ -209,16 +194,6 @@ async function abilityTables(): Promise<string> {
     return `### ${name}\n\n${table(['ability', 'access', 'models', 'what it does'], rows)}`
   })
   return parts.join('\n\n')
-}
-
-async function verbRows(verbs: VerbTable): Promise<string[][]> {
-  const rows: string[][] = []
-  for (const [name, { summary, load }] of Object.entries(verbs)) {
-    const verb = (await load())[name]
-    if (verb === undefined) throw new Error(`The module of the verb ${name} does not export it.`)
-    rows.push([code(verb.usage.replace(filterUsage, '[FILTER]…')), summary], ...(await verbRows(verb.verbs ?? {})))
-  }
-  return rows
 }
 
 if (import.meta.main) {
