@@ -20,7 +20,7 @@ export const errorCodes = {
   },
   NOT_FOUND: {
     cause: 'No task, agent, question or other object has this id.',
-    remedy: 'Check the id and the ledger. A caller that is confined to a subtree finds nothing outside of it.',
+    remedy: 'Check the id, and that the task is in this ledger and within what the caller may see.',
   },
   UNKNOWN_OPTION: {
     cause: 'There is no option with this name.',
@@ -162,11 +162,12 @@ export const errorCodes = {
   },
   CHILD_FAILED: {
     cause: 'A child of the task failed, so the task fails too.',
-    remedy: "Retry the child, which reopens its parent, or set `onChildFailure: 'ignore'`.",
+    remedy:
+      "Retry the child, which reopens a failed group; retry a parent with an executor itself. `onChildFailure: 'ignore'` and `run.wait` with `settled: true` let a parent go on.",
   },
   GROUP_STUCK: {
     cause: 'No child of the group can run, because each waits for one that failed or was canceled.',
-    remedy: 'Retry the child that failed, or remove the dependency on the canceled one.',
+    remedy: 'Retry the child that failed, which reopens the group, or remove the dependency on the canceled one.',
   },
   ENGINE_CLOSED: {
     cause: 'The engine, the server or the session is closed.',
@@ -206,7 +207,8 @@ export const errorCodes = {
   },
   LEDGER_VERSION: {
     cause: 'Another version of errand made the ledger, or its schema was changed by another program.',
-    remedy: 'Use that version, or a newer one, which upgrades the ledger.',
+    remedy:
+      'Use the version that made it, or a newer one, which upgrades it. If another program has changed it, restore a backup.',
   },
   LEDGER_WRITE_FAILED: {
     cause: 'The database refused to write. Nothing of the transaction is stored.',
