@@ -161,7 +161,7 @@ export const errorCodes = {
       'Look for what ends the process, such as a lack of memory, in the call that was in progress. Then retry the task.',
   },
   CHILD_FAILED: {
-    cause: 'A child of the task failed, so the task fails too.',
+    cause: 'A child of the task failed, so the task fails too; or a task that a run waits for failed or was canceled.',
     remedy:
       "Retry the child, which reopens a failed group; retry a parent with an executor itself. `onChildFailure: 'ignore'` and `run.wait` with `settled: true` let a parent go on.",
   },

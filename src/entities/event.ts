@@ -32,7 +32,8 @@ export const eventKinds = {
   },
   'task.waiting': {
     meaning: 'The task is suspended: it waits for tasks, a signal or a time, for its children, or for a free engine.',
-    details: '`from`, `run`, `waits`; `reason`: `released` or `interrupted`; `generation` of a new generation',
+    details:
+      '`from`, `run`, `waits`; `reason`: `released` or `interrupted`; `attempt` and `generation` of a new generation',
   },
   'task.unblocked': {
     meaning: 'What the task waited for is over.',
@@ -41,7 +42,8 @@ export const eventKinds = {
   },
   'task.completed': {
     meaning: 'The task completed. Final.',
-    details: '`from`, `run`, `attempt`; `inFlight`: names of calls that were not awaited',
+    details:
+      '`from`, `run`, `attempt`; `inFlight`: names of calls that were not awaited; `by`: the owner that completed it, or `verb`',
   },
   'task.failed': {
     meaning: 'An attempt failed.',
@@ -49,7 +51,7 @@ export const eventKinds = {
   },
   'task.retried': {
     meaning: 'A failed task gets its next attempt.',
-    details: "`from`, `attempt`; `by: 'verb'` if a caller asked for it",
+    details: "`from`, `attempt`; `by: 'verb'`, `divergence` and `repeat` if a caller asked for it",
   },
   'task.canceled': {
     meaning: 'The task was canceled. Final.',
@@ -57,7 +59,7 @@ export const eventKinds = {
   },
   'task.claimed': {
     meaning: 'An owner claimed the task.',
-    details: '`owner`, `fence`, `leaseUntil`',
+    details: '`owner`, `role`, `source`: the surface, `fence`, `leaseUntil`',
   },
   'task.released': {
     meaning: 'A claim ended without an outcome.',
