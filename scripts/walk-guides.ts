@@ -1,8 +1,10 @@
-// Walks README.md and docs/start/getting-started.md as a new user does: each in an empty folder, with the package as npm packs it. A block
+// Walks README.md and the pages of docs/start as a new user does: each in an empty folder, with the package as npm packs it. A block
 // with the name of a file is saved, a block `sh` is run as it stands, and the block `text` below it is its output. A block `sh clone` is
-// for a clone of the repository; one `sh running` runs until it has printed the block below it. The Node is that of this process.
+// for a clone of the repository; one `sh running` runs until it has printed the block below it. What a block leaves running is ended with
+// the walk. A server at port 3000 gets a free port instead, so that walks do not meet. The Node is that of this process.
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -10,7 +12,10 @@ import { blocksIn, type GuideBlock, outputPattern } from './guide-blocks.ts'
 
 const root = join(import.meta.dirname, '..')
 
-export const guides = ['README.md', 'docs/start/getting-started.md'] as const
+export const guides: readonly string[] = [
+  'README.md',
+  ...readdirSync(join(root, 'docs/start')).map((name) => `docs/start/${name}`),
+]
 
 export interface WalkOptions {
   /** The Node that runs everything. Default: that of this process. */
@@ -26,6 +31,7 @@ export async function walkGuide(
 ): Promise<void> {
   const place = mkdtempSync(join(tmpdir(), 'errand-guide-'))
   const folder = join(place, 'project')
+  let begun: Walk | undefined
   try {
     mkdirSync(folder)
     execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', place], { cwd: root, stdio: 'ignore' })
@@ -39,9 +45,12 @@ export async function walkGuide(
       XDG_STATE_HOME: place,
       NO_COLOR: '1',
     }
+    const walk = { guide, place, folder, env, port: await freePort(), groups: [] }
+    begun = walk
     const blocks = blocksIn(readFileSync(join(root, guide), 'utf8'))
-    for (const [index, block] of blocks.entries()) await follow(block, blocks[index + 1], { guide, place, folder, env })
+    for (const [index, block] of blocks.entries()) await follow(block, blocks[index + 1], walk)
   } finally {
+    for (const group of begun?.groups ?? []) endGroup(group)
     rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
 }
@@ -52,16 +61,35 @@ interface Walk {
   place: string
   folder: string
   env: NodeJS.ProcessEnv
+  /** Of the server that the guide has at 3000. */
+  port: number
+  /** The process groups of its blocks. */
+  groups: number[]
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0)
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+function endGroup(group: number): void {
+  try {
+    process.kill(-group, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }
 
 async function follow(block: GuideBlock, next: GuideBlock | undefined, walk: Walk): Promise<void> {
   if (block.language !== 'sh') {
-    if (block.label !== '') writeFileSync(join(walk.folder, block.label), block.text)
+    if (block.label !== '') writeFileSync(join(walk.folder, block.label), withPort(block.text, walk))
     return
   }
   if (block.label === 'clone') return
   const shown = next?.language === 'text' ? outputPattern(next.text) : undefined
-  const commands = block.text.replaceAll('…/errand', `${walk.place}/errand`)
+  const commands = withPort(block.text.replaceAll('…/errand', `${walk.place}/errand`), walk)
   const { code, out, err } = await run(commands, block.label === 'running' ? shown : undefined, walk)
   const fits = shown === undefined || shown.test(out)
   if (code !== 0 || !fits) {
@@ -71,11 +99,13 @@ async function follow(block: GuideBlock, next: GuideBlock | undefined, walk: Wal
   }
 }
 
+const withPort = (text: string, { port }: Walk) => text.replaceAll(/\b3000\b/g, String(port))
+
 /** Runs commands to their end, or until they have printed `until`. */
 function run(
   commands: string,
   until: RegExp | undefined,
-  { folder, env }: Walk,
+  { folder, env, groups }: Walk,
 ): Promise<{ code: number | null; out: string; err: string }> {
   const child = spawn('bash', ['-euo', 'pipefail', '-c', commands], {
     cwd: folder,
@@ -83,6 +113,7 @@ function run(
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
+  groups.push(child.pid as number)
   let out = ''
   let err = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))

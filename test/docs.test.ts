@@ -1,31 +1,25 @@
 // The tables and lists of the documents are complete, and their links lead somewhere.
 import { existsSync, readdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { fileAbilities } from '../src/commands/files/file-abilities.ts'
 import { completionStatusOf, processStatusOf } from '../src/compat/agent-os/views/status-mapping.ts'
 import { day1StatusOf } from '../src/compat/day1/task.ts'
-import { createEngine } from '../src/engine/create-engine.ts'
 import { boardStatusOf } from '../src/entities/board.ts'
-import { engineOptionsSchema, memoryOptionsSchema } from '../src/entities/options.ts'
 import { type TaskStatus, taskStatuses } from '../src/entities/task.ts'
-import { planKeys } from '../src/plans/plan-schema.ts'
-import { allVerbs } from '../src/surfaces/cli/verbs.ts'
+import { toMermaid } from '../src/machines/drawing.ts'
+import { taskMachine } from '../src/machines/task-machine.ts'
 import { inspectorOptionsSchema } from '../src/surfaces/inspector/serve-inspector.ts'
 import { allBlocks, pages, root, textOf } from './documents.ts'
 
-const verbs = await allVerbs()
-
 const readme = textOf('README.md')
 
-describe('The quick starts of the README', () => {
-  const section = readme.slice(readme.indexOf('## The names of other designs'), readme.indexOf('## Where to go next'))
+describe('The quick starts of docs/understand/other-designs.md', () => {
+  const designs = 'docs/understand/other-designs.md'
 
-  it('X-036 the README has a quick start for each vocabulary, and both forms of Agent OS', () => {
-    const starts = allBlocks.filter(({ page, text }) => page === 'README.md' && section.includes(text))
+  it('X-036 docs/understand/other-designs.md has a quick start for each vocabulary, and both forms of Agent OS', () => {
+    const starts = allBlocks.filter(({ page }) => page === designs)
     const entries = starts.flatMap(({ text }) => /'(errand\/[\w-]+)'/.exec(text)?.[1] ?? [])
-    expect(entries).toEqual(['errand/exo', 'errand/agent-os', 'errand/day1', 'errand/s07'])
+    expect(entries).toEqual(['errand/exo', 'errand/agent-os', 'errand/agent-os', 'errand/day1', 'errand/s07'])
   })
 
   it('X-036 the quick starts are beside a table of words that matches each vocabulary', () => {
@@ -44,59 +38,21 @@ describe('The quick starts of the README', () => {
     const rows = taskStatuses.flatMap((status) =>
       status === 'waiting' ? [rowOf(status), rowOf(status, 'interrupted')] : [rowOf(status)],
     )
-    expect(section.match(/^\| `.*$/gm)).toEqual(rows)
+    expect(textOf(designs).match(/^\| `.*$/gm)).toEqual(rows)
   })
 })
 
-it('docs/guides/memory.md names every setting of memory', () => {
-  const names = Object.keys(memoryOptionsSchema().shape)
-  expect(names.length).toBeGreaterThan(5)
-  expect(names.filter((name) => !textOf('docs/guides/memory.md').includes(`\`${name}\``))).toEqual([])
+it('docs/understand/task-machine.md draws the lifecycle from the machine of a task', () => {
+  const drawn = allBlocks.find(
+    ({ page, language }) => page === 'docs/understand/task-machine.md' && language === 'mermaid',
+  )
+  expect(drawn?.text.trimEnd()).toBe(toMermaid(taskMachine))
 })
 
 it('docs/guides/inspect.md names every option of its subject', () => {
   const names = Object.keys(inspectorOptionsSchema.shape)
   expect(names.length).toBeGreaterThan(5)
   expect(names.filter((name) => !textOf('docs/guides/inspect.md').includes(`\`${name}\``))).toEqual([])
-})
-
-describe('The reference', () => {
-  const missing = (names: Iterable<string>, text: string) =>
-    Array.from(names).filter((name) => !new RegExp(`\\b${name}\\b`).test(text))
-  const library = textOf('docs/reference/library.md')
-  const plans = textOf('docs/guides/plans.md')
-
-  it('docs/reference/library.md names every option and every method of the engine', async () => {
-    await using engine = await createEngine({ work: false })
-    const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(engine)).filter(
-      (name) => name !== 'constructor' && name !== 'open',
-    )
-    expect(missing(Object.keys(engineOptionsSchema().shape), library)).toEqual([])
-    expect(methods.filter((name) => !new RegExp(`\`${name}[\`(]`).test(library))).toEqual([])
-    expect(missing(['nothing of this name'], library)).toEqual(['nothing of this name'])
-  })
-
-  it('docs/guides/plans.md names every key of a plan and every verb', () => {
-    const keys = [...planKeys.task, ...planKeys.plan, ...planKeys.ask, ...planKeys.retry]
-    expect(missing(keys, plans + textOf('docs/reference/task-fields.md'))).toEqual([])
-    expect(missing(Object.keys(verbs), plans)).toEqual([])
-  })
-
-  it('docs/reference/library.md names every ability of the bus with its module', async () => {
-    await using engine = await createEngine({
-      work: false,
-      abilities: fileAbilities(tmpdir()),
-      plans: { root: tmpdir() },
-    })
-    const rows = library.slice(library.indexOf('| module | abilities |')).split('\n\n')[0]?.split('\n') ?? []
-    const isShown = (module: string, name: string) =>
-      rows.some((row) => row.includes(`\`${module}\``) && row.includes(`\`${name}\``))
-    const unnamed = engine.bus
-      .abilities()
-      .filter(({ moduleName, abilityName }) => moduleName !== 'board' && !isShown(moduleName, abilityName))
-    expect(unnamed.map(({ moduleName, abilityName }) => `${moduleName}:${abilityName}`)).toEqual([])
-    expect(isShown('mem', 'nothing of this name')).toBe(false)
-  })
 })
 
 describe('Links', () => {
@@ -132,6 +88,14 @@ describe('Links', () => {
     })
     expect(new Set(listed.map(([, page]) => page))).toEqual(new Set(pages.filter((page) => page !== 'README.md')))
     expect(listed.length).toBe(pages.length - 1)
+  })
+
+  it('llms.txt has the titles of the pages', () => {
+    const listed = Array.from(textOf('llms.txt').matchAll(/^- \[([^\]]+)\]\((docs\/[^)]+)\)/gm))
+    const others = listed.filter(
+      ([, title, page = '']) => title !== /^# (.+)$/m.exec(textOf(page))?.[1]?.replaceAll('`', ''),
+    )
+    expect(others.map(([line]) => line)).toEqual([])
   })
 
   it('the README has at most 300 lines', () => {

@@ -1,15 +1,13 @@
-// The tables of docs/reference/routes.md, from the OpenAPI document that errand serves: `node scripts/reference/routes.ts` writes them between
-// the marks of the page. A test fails when the page differs.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// The tables of the routes, from the OpenAPI document that errand serves.
 import { type JsonSchema, propertiesOf } from '../../src/bus/json-schema.ts'
 import { createEngine } from '../../src/engine/create-engine.ts'
 import { createHttp } from '../../src/surfaces/http/create-http.ts'
 import type { OpenApiDocument } from '../../src/surfaces/http/openapi.ts'
 import type { OpenApiOperation } from '../../src/surfaces/http/openapi-operations.ts'
 import { routes } from '../../src/surfaces/http/routes.ts'
+import { code, table } from './table.ts'
 
-const page = join(import.meta.dirname, '../../docs/reference/routes.md')
+const head = ['route', 'ability', 'scope', 'what it does', 'fields']
 
 /** Abilities whose input has the fields of a task, which have a page of their own. */
 const takesTaskFields = ['task:create', 'task:update']
@@ -22,7 +20,7 @@ export async function routeTables(): Promise<string> {
   await http.close()
   const parts = document.tags.map(({ name, description }) => {
     const rows = rowsOf(document, name)
-    return rows.length === 0 ? [] : [`## ${name}`, description, table(rows)]
+    return rows.length === 0 ? [] : [`## ${name}`, description, table(head, rows)]
   })
   return parts.flat().join('\n\n')
 }
@@ -68,23 +66,3 @@ function resolved(document: OpenApiDocument, schema: Record<string, unknown>): J
   const name = reference?.slice('#/components/schemas/'.length)
   return (name === undefined ? schema : (document.components.schemas[name] ?? {})) as JsonSchema
 }
-
-const code = (text: string) => `\`${text}\``
-
-function table(rows: ReadonlyArray<readonly string[]>): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [
-    line(['route', 'ability', 'scope', 'what it does', 'fields']),
-    `|${'---|'.repeat(5)}`,
-    ...rows.map(line),
-  ].join('\n')
-}
-
-/** The text of the page with the tables as they are now. */
-export async function routesPage(): Promise<string> {
-  const tables = await routeTables()
-  const marked = /(<!-- reference: routes -->\n)[\s\S]*?(<!-- end of reference -->)/
-  return readFileSync(page, 'utf8').replace(marked, (_, begin: string, end: string) => `${begin}\n${tables}\n\n${end}`)
-}
-
-if (import.meta.main) writeFileSync(page, await routesPage())

@@ -196,7 +196,9 @@ export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
    * See docs/guides/secrets.md. Default: none.
    */
   redact?: RedactFunction
+  /** The clock, for tests: a `SimulatedClock` of `errand/testing`. With a ledger on a server it only arms timers. Default: that of the system. */
   clock?: Clock
+  /** The source of ids and random numbers, for tests. Default: random ids. */
   ids?: Ids
 }
 

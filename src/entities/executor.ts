@@ -100,10 +100,7 @@ export interface Run {
     options?: { key?: string },
   ): Promise<string>
 
-  /**
-   * Publishes live output. `store: true` also stores it in the ledger, in batches. `stream: 'stderr'` marks it for readers as what a program
-   * prints to its standard error.
-   */
+  /** Publishes live output. `store: true` also stores it, in batches. `stream: 'stderr'` marks it as what a program prints to that stream. */
   emit(chunk: string, options?: EmitOptions): void
 
   /**
@@ -246,9 +243,11 @@ export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z
   runsCommands?: boolean
   /** Its tasks are answers of people: models may not complete or change one, nor let others go on without it. Default false. */
   asksPeople?: boolean
-  /** The tasks that are created when one of its tasks fails for good, and when one needs an answer. Default: the engine's. */
+  /** The task that is created when one of its tasks fails for good. Default: the engine's. */
   onFailure?: HandlerTemplate
+  /** The task that is created when one of its tasks needs an answer. Default: the engine's. */
   onInputRequired?: HandlerTemplate
+  /** The code of its tasks. It returns the result, as JSON. */
   run: (task: ExecutorTask<z.output<I>>, run: Run) => z.input<R> | Promise<z.input<R>>
 }
 
@@ -394,7 +393,7 @@ export function makeExecutor<In, Out>(executor: Executor<In, Out>): Executor<In,
   return Object.freeze(Object.defineProperty(executor, executorMarker, { value: true }))
 }
 
-/** True for an executor that any copy of the package made. */
+/** True for an executor of any copy of the package. */
 export function isExecutor(value: unknown): value is Executor {
   return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[executorMarker] === true
 }

@@ -59,24 +59,33 @@ interface StreamItemBase {
 }
 /** An item of `engine.stream`. */
 export type StreamItem = StreamItemBase &
+  /** The first item of a stream from the beginning. */
   (
     | { type: 'start'; name: string; goal: string | null }
+    /** The task has changed its state; `at` is epoch milliseconds. */
     | { type: 'state'; status: TaskStatus; from: TaskStatus | null; reason: string | null; at: number }
     /**
      * A piece of a message that is being written: `offset` is its position in the text, in UTF-16 units. Without `messageId` it is output, of the
      * standard error if `stream` says so.
      */
     | { type: 'content'; content: string; messageId?: string; offset?: number; stream?: 'stderr' }
+    /** A whole message of the conversation. */
     | { type: 'message'; messageId: string; role: string; content: string; announcement: boolean }
+    /** The task waits for an answer. */
     | { type: 'question'; questionId: string; question: string; for: Audience; schema: unknown; default?: unknown }
     /** A machine (`errand/machine`) has consumed an event; `value`: the state that it is in now, as XState names it. */
     | { type: 'machine'; event: string; value: unknown }
     /** A machine has emitted an event. */
     | { type: 'emitted'; event: { type: string; [field: string]: unknown } }
+    /** The run has reported its progress, 0 to 1. */
     | { type: 'progress'; fraction: number; note: string | null }
+    /** A call has begun, of a function or of a model; `tool` is its name, `args` are its params. */
     | { type: 'tool_call'; callId: string; tool: string; args: unknown }
+    /** A call has ended; `error` if it failed. */
     | { type: 'tool_result'; callId: string; tool: string; result: unknown; error?: { code: string; message: string } }
+    /** An attempt has failed; `willRetry` if another one follows. */
     | { type: 'error'; error: { code: string; message: string }; willRetry: boolean }
+    /** The last item. */
     | { type: 'end'; status: 'completed' | 'failed' | 'canceled' }
   )
 

@@ -67,9 +67,10 @@ const notBefore = z.union([z.number(), z.string()]).transform((value, context) =
   return z.NEVER
 })
 
-const retryPolicy = z.strictObject({
+/** A retry policy in a plan. */
+export const planRetrySchema = z.strictObject({
   ...retryPolicySchema().shape,
-  maxBackoff: duration.optional(),
+  maxBackoff: duration.optional().describe('The same as a duration like `5m`.'),
   on: z.union([text.transform((code) => [code]), retryPolicySchema().shape.on.unwrap()]).optional(),
 })
 
@@ -79,19 +80,20 @@ const retry = z.union(
       .int()
       .min(1)
       .transform((maxAttempts) => ({ maxAttempts })),
-    retryPolicy,
+    planRetrySchema,
   ],
   `expected ${retryForms.replace('maxBackoffMs', 'maxBackoff: 5m')}`,
 )
 
-const question = z.strictObject({
-  question: text,
-  default: z.unknown().optional(),
-  schema: z.record(z.string(), z.unknown()).optional(),
+/** A question of a plan. */
+export const planAskSchema = z.strictObject({
+  question: text.describe('The question.'),
+  default: z.unknown().optional().describe('The answer when there is no terminal.'),
+  schema: z.record(z.string(), z.unknown()).optional().describe('A JSON Schema, which the answer has to match.'),
   for: z.enum(audiences).optional().describe('Who may answer: `person` (default): models may not; `anyone`.'),
 })
 const ask = z.union(
-  [text.transform((words) => ({ question: words })), question],
+  [text.transform((words) => ({ question: words })), planAskSchema],
   'expected a question, or { question, default, schema, for: person or anyone }',
 )
 
@@ -123,14 +125,18 @@ export const planTaskSchema = z.strictObject({
   retry: inPlan('retry', retry),
   notBefore: inPlan('notBefore', notBefore),
   deadline: inPlan('deadline', deadline),
-  run: text.optional().describe('A command for the shell; its output is the result.'),
-  ask: ask.optional().describe('A question to a person.'),
+  run: text.optional().describe('A command for the shell. Its output is both the result and the log of the task.'),
+  ask: ask
+    .optional()
+    .describe(
+      'A question to a person: a text, or `{ question, default, schema, for }`. Without a terminal its default is the answer.',
+    ),
   system: text.optional().describe('Short for `systemPrompt`.'),
-  tasks: tasks.optional().describe('Makes it a group of these.'),
-  after: after.optional().describe('Tasks beside it that must be completed before it.'),
-  timeout: duration.optional().describe('The longest run, as a duration.'),
+  tasks: tasks.optional().describe('Makes it a group of these tasks, by name. It completes when all are completed.'),
+  after: after.optional().describe('Tasks of the same group that must be completed before it: a name or a list.'),
+  timeout: duration.optional().describe('The longest duration of a run: `90s`, `5m`, `2h`.'),
   cwd: text.optional().describe('The folder of a command. Default: that of the plan.'),
-  env: env.optional().describe('Variables of a command: texts, or { secret: NAME }.'),
+  env: env.optional().describe('Variables of a command: texts as they are written, or `{ secret: NAME }`.'),
   shell: text.optional().describe('The shell of a command.'),
 })
 export type RawPlanTask = z.output<typeof planTaskSchema>
@@ -140,24 +146,26 @@ export const planFields = Object.keys(fieldsFor('plans')) as Array<FieldOf<'plan
 
 /** The top level of the file. */
 export const planSchema = z.strictObject({
-  name: text.max(200).optional(),
-  description: z.string().optional(),
+  name: text.max(200).optional().describe('The name of the plan. Default: that of its file.'),
+  description: z.string().optional().describe('What the plan is for.'),
   concurrency: taskFields.concurrency.schema.optional().describe('How many tasks may run at once.'),
-  cwd: text.optional(),
-  env: env.optional(),
-  shell: text.optional(),
-  /** The model of goals that name none. */
-  model: model.optional(),
-  /** The folder that its agents may read. */
-  files: text.optional(),
-  /** Commands of MCP servers, whose tools its agents may call: `COMMAND`, or `NAME=COMMAND`. */
-  mcp: z.union([text.transform((command) => [command]), z.array(text).min(1)]).optional(),
-  /** Steps that an agent may take in one attempt. */
+  cwd: text.optional().describe('The folder in which commands begin. Default: that of the plan.'),
+  env: env.optional().describe('Variables of all commands.'),
+  shell: text.optional().describe('The shell of all commands.'),
+  model: model
+    .optional()
+    .describe('The model of goals that name none, before `ERRAND_MODEL`. `--model` comes before it.'),
+  files: text.optional().describe('The folder that its agents may read.'),
+  mcp: z
+    .union([text.transform((command) => [command]), z.array(text).min(1)])
+    .optional()
+    .describe('Commands of MCP servers, whose tools its agents may call: `COMMAND`, or `NAME=COMMAND`.'),
   maxIterations: z
     .int('expected a number of steps')
     .min(1, 'an agent must be able to take at least one step')
-    .optional(),
-  tasks,
+    .optional()
+    .describe('How many steps an agent may take in one attempt. Default 10.'),
+  tasks: tasks.describe('The tasks, by name.'),
 })
 
 export type RawPlan = z.output<typeof planSchema>
@@ -166,8 +174,8 @@ export type RawPlan = z.output<typeof planSchema>
 export const planKeys = {
   plan: Object.keys(planSchema.shape),
   task: Object.keys(planTaskSchema.shape),
-  ask: Object.keys(question.shape),
-  retry: Object.keys(retryPolicy.shape),
+  ask: Object.keys(planAskSchema.shape),
+  retry: Object.keys(planRetrySchema.shape),
 } as const
 
 const scheduled =

@@ -1,47 +1,13 @@
-// The documents list the fields of a task as defined, and every surface takes the fields of its column.
+// Every surface takes the fields of its column in docs/reference/task-fields.md.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type FieldTaker, fieldTakers, rulesFor, taskFields } from '../../src/entities/task-fields.ts'
+import { type FieldTaker, rulesFor, taskFields } from '../../src/entities/task-fields.ts'
 import { planJsonSchema, planKeys, planTaskSchema } from '../../src/plans/plan-schema.ts'
 import { openEngine } from '../engine/world.ts'
 
 const root = join(import.meta.dirname, '../..')
-const page = readFileSync(join(root, 'docs/reference/task-fields.md'), 'utf8')
-
-const titles: Record<FieldTaker, string> = {
-  create: '`create`',
-  update: '`update`',
-  plans: 'plans',
-  add: '`errand add`',
-  board: 'the board',
-  models: 'models',
-}
-
-/** The table as the definitions say it. */
-function table(): string[] {
-  const row = (cells: string[]) => `| ${cells.join(' | ')} |`
-  return [
-    row(['field', 'meaning', ...Object.values(titles)]),
-    `|${'---|'.repeat(fieldTakers.length + 2)}`,
-    ...Object.entries(taskFields).map(([name, { schema, by }]) => {
-      const takes = fieldTakers.map((taker) => ((by as readonly string[]).includes(taker) ? 'yes' : ''))
-      return row([`\`${name}\``, schema.description ?? '', ...takes])
-    }),
-  ]
-}
-
 const namesFor = (taker: FieldTaker) => rulesFor(taker).map(([name]) => name)
-
-describe('docs/reference/task-fields.md', () => {
-  it('docs/reference/task-fields.md has the table that derives from the definitions of the fields', () => {
-    expect(page.match(/^\|.*$/gm)).toEqual(table())
-  })
-
-  it('docs/reference/task-fields.md is linked from the README', () => {
-    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('(docs/reference/task-fields.md)')
-  })
-})
 
 it('the JSON Schema of plans has every key of a plan and of its tasks, however deep, and is built into the package', () => {
   const schema = JSON.parse(readFileSync(join(root, 'dist/plan.schema.json'), 'utf8'))

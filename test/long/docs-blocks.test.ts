@@ -26,10 +26,10 @@ it('every block of code names its language, and this test knows how to check it'
 })
 
 describe('programs', () => {
-  // The programs of the README are the quick starts of the vocabularies, among others.
+  // The programs of this page are the quick starts of the vocabularies.
   const titled = programs.map((block) => ({
     ...block,
-    title: `${block.page === 'README.md' ? 'X-036 ' : ''}block ${block.number} of ${block.page}`,
+    title: `${block.page === 'docs/understand/other-designs.md' ? 'X-036 ' : ''}block ${block.number} of ${block.page}`,
   }))
   it.each(titled)('$title runs unchanged and prints the text below it', async (program) => {
     const server = await startModelServer([[{ id: 'c1', name: 'search', input: { query: 'tides' } }], 'The moon.'])
@@ -40,7 +40,7 @@ describe('programs', () => {
 
   it('programs that a reader saves are in the guides, which are walked; another one opens a browser, and is only compiled', () => {
     const saved = allBlocks.filter(({ language, label }) => /^[jt]s$/.test(language) && label !== '')
-    const others = saved.filter(({ page }) => !(guides as readonly string[]).includes(page))
+    const others = saved.filter(({ page }) => !guides.includes(page))
     expect(others.map(({ page, language, label }) => [page, language, label])).toEqual([
       ['docs/guides/inspect.md', 'ts', 'stately.ts'],
     ])
@@ -51,15 +51,18 @@ describe('programs', () => {
     const typed = blocksOf('ts')
     mkdirSync(join(folder, 'programs'))
     symlinkSync(join(root, 'node_modules'), join(folder, 'programs/node_modules'))
-    for (const { page, number, text } of typed) {
-      writeFileSync(join(folder, 'programs', `${page.replaceAll(/\W/g, '-')}-${number}.mts`), text)
+    // The files that a page has saved import each other.
+    for (const { page, number, label, text } of typed) {
+      const place = join(folder, 'programs', page.replaceAll(/\W/g, '-'))
+      mkdirSync(place, { recursive: true })
+      writeFileSync(join(place, label === '' ? `${number}.mts` : label.replace(/\.ts$/, '.mts')), text)
     }
     await freshTypes()
     const config = {
       extends: join(root, 'tsconfig.json'),
       // They import the declarations of the package, not the source.
       compilerOptions: { typeRoots: [join(root, 'node_modules/@types')], paths: {} },
-      include: ['programs/*.mts'],
+      include: ['programs/*/*.mts'],
     }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
     const tsc = join(root, 'node_modules/.bin/tsc')
@@ -112,7 +115,7 @@ describe('commands', () => {
 
   // The commands of the guides are carried out, by the walk through them.
   const commands = blocksOf('sh')
-    .filter(({ page }) => !(guides as readonly string[]).includes(page))
+    .filter(({ page }) => !guides.includes(page))
     .flatMap(({ page, text }) => errandCommands(text).map((args) => ({ page, args, command: args.join(' ') })))
   it.each(commands)('$page: errand $command has only verbs and options that exist', async ({ args }) => {
     const io = fakeIo({ cwd: root, env: {} })

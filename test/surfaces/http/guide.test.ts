@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { routesPage } from '../../../scripts/reference/routes.ts'
 import { statusOfCode } from '../../../src/core/error-codes.ts'
 import { httpOptionsSchema } from '../../../src/surfaces/http/http-options.ts'
 import { serveOptionsSchema } from '../../../src/surfaces/http/page/serve.ts'
@@ -14,12 +13,6 @@ const options = textOf('http-options.md')
 function sectionOf(heading: string): string {
   return options.split('\n## ').find((section) => section.startsWith(heading)) ?? ''
 }
-
-it('docs/reference/routes.md has the tables that the OpenAPI document gives: node scripts/reference/routes.ts writes them', async () => {
-  const page = textOf('routes.md')
-  expect(page).toBe(await routesPage())
-  expect(routes.filter(({ method, path }) => !page.includes(`\`${method} ${path}\``))).toEqual([])
-})
 
 it('docs/reference/http-options.md names each option of createHttp and serve', () => {
   const names = Object.keys({ ...httpOptionsSchema.shape, ...serveOptionsSchema.shape })
