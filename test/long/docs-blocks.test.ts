@@ -38,11 +38,15 @@ describe('programs', () => {
     if (!outputPattern(program.shown).test(out)) expect(out).toBe(program.shown)
   })
 
-  it('programs that a reader saves are in the guides, which are walked; another one opens a browser, and is only compiled', () => {
+  it('programs that a reader saves are in the guides, which are walked; others are only compiled', () => {
     const saved = allBlocks.filter(({ language, label }) => /^[jt]s$/.test(language) && label !== '')
     const others = saved.filter(({ page }) => !guides.includes(page))
     expect(others.map(({ page, language, label }) => [page, language, label])).toEqual([
+      // It opens a browser.
       ['docs/guides/inspect.md', 'ts', 'stately.ts'],
+      // They are files of an example, whose test is among the tests.
+      ['docs/guides/testing.md', 'ts', 'release.ts'],
+      ['docs/guides/testing.md', 'ts', 'release.test.ts'],
     ])
   })
 
@@ -51,18 +55,19 @@ describe('programs', () => {
     const typed = blocksOf('ts')
     mkdirSync(join(folder, 'programs'))
     symlinkSync(join(root, 'node_modules'), join(folder, 'programs/node_modules'))
+    writeFileSync(join(folder, 'programs/package.json'), '{ "type": "module" }')
     // The files that a page has saved import each other.
     for (const { page, number, label, text } of typed) {
       const place = join(folder, 'programs', page.replaceAll(/\W/g, '-'))
       mkdirSync(place, { recursive: true })
-      writeFileSync(join(place, label === '' ? `${number}.mts` : label.replace(/\.ts$/, '.mts')), text)
+      writeFileSync(join(place, label === '' ? `${number}.ts` : label), text)
     }
     await freshTypes()
     const config = {
       extends: join(root, 'tsconfig.json'),
       // They import the declarations of the package, not the source.
       compilerOptions: { typeRoots: [join(root, 'node_modules/@types')], paths: {} },
-      include: ['programs/*/*.mts'],
+      include: ['programs/*/*'],
     }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
     const tsc = join(root, 'node_modules/.bin/tsc')
