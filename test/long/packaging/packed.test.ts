@@ -1,7 +1,7 @@
 // The package as npm packs it, put into a project of its own: what is in it, and that programs and the command line work from it. PACKED_NODE
 // names another Node to run them with.
 import { execFile, execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -57,9 +57,20 @@ const errand = (...args: string[]) => run(join(installed(), 'dist/bin.js'), ...a
 
 describe('The packed package', () => {
   it('the packed package has neither its sources nor maps of them', () => {
-    const files = filesOf(installed())
+    const files = filesOf(join(installed(), 'dist'))
     expect(files.filter((file) => /(?<!\.d)\.ts$|\.map$/.test(file))).toEqual([])
     expect(files.filter((file) => readFileSync(file, 'utf8').includes('sourceMappingURL='))).toEqual([])
+  })
+
+  it('the packed package has no dead links in its documents', () => {
+    const documents = filesOf(installed()).filter((file) => /\.(?:md|txt)$/.test(file))
+    const dead = documents.flatMap((file) =>
+      Array.from(readFileSync(file, 'utf8').matchAll(/\]\((?!https?:)([^)\s#]+)/g))
+        .filter(([, path = '']) => !existsSync(join(dirname(file), path)))
+        .map(([, path]) => `${relative(installed(), file)}: ${path}`),
+    )
+    expect(dead).toEqual([])
+    expect(documents.length).toBeGreaterThan(100)
   })
 
   it('the packed package is built anew before npm packs or publishes it', () => {
