@@ -1,11 +1,11 @@
-import { setTimeout as seconds } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createEngine } from 'errand'
 
 const count = async (task, run) => {
   for (let n = 1; n <= task.input.to; n++) {
     await run.call('step', { n }, async () => {
       console.log(`step ${n}`)
-      await seconds(500)
+      await delay(500)
     })
   }
   return 'counted'

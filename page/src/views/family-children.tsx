@@ -94,6 +94,7 @@ function ChildRow({ row, worked, failedBelow }: { row: TaskRow; worked: number |
             <code class="error-code">{error.code}</code> {clipped(error.message, maxErrorLength)}
           </>
         )}
+        {failedBelow > 0 && error !== null ? ' ' : null}
         {failedBelow > 0 ? <strong class="error-code">{failedBelow} failed below</strong> : null}
       </td>
     </tr>

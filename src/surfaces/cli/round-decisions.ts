@@ -33,7 +33,7 @@ function verbFor({ action, task, known, changed, needed }: Decision): string {
 }
 
 const standing: Readonly<Record<TaskStatus, string>> = {
-  submitted: 'it has not run yet',
+  submitted: 'it waits to run',
   working: 'it is working',
   paused: 'it is paused',
   input_required: 'it waits for an answer',

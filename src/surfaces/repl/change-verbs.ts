@@ -11,7 +11,7 @@ import { changeAs } from '../terminal/as-person.ts'
 import { forkAs } from '../terminal/fork-task.ts'
 import { inputIn, parsedOptions, usageOf, type VerbOperation, verbOperations } from '../terminal/operation-verb.ts'
 import { jsonOption } from '../terminal/option-values.ts'
-import { changedLine, taskLabel, taskNumber } from '../terminal/task-labels.ts'
+import { changedLine, sentLine, taskLabel, taskNumber } from '../terminal/task-labels.ts'
 import { takeWord, wordsOf } from './read-line.ts'
 import { type ReplVerb, type ReplVerbs, type Session, sessionCaller } from './session.ts'
 import { anyRefs, openRefs, refsAccepting } from './task-refs.ts'
@@ -115,7 +115,7 @@ export const changeVerbs: ReplVerbs = {
     complete: openRefs,
     async run(session, rest) {
       const { task, text } = await taskAndText(session, rest)
-      session.printer.line(changedLine(await send(session, task, text), 'message sent'))
+      session.printer.line(sentLine(await send(session, task, text)))
     },
   },
 }
@@ -133,7 +133,7 @@ export async function talk(session: Session, ref: string, text: string, signal: 
 async function followTask(session: Session, task: Task, after: number, signal: AbortSignal): Promise<void> {
   const { printer } = session
   if (!(await isWorthFollowing(session, task))) {
-    printer.line(changedLine(task, 'message sent'))
+    printer.line(sentLine(task))
     return
   }
   const answers = new AnswerStream(

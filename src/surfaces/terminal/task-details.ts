@@ -50,7 +50,7 @@ export function formatTaskDetails(
     headline(task),
     `  ${cleanText(why.message)}`,
     '',
-    ...formatFields({ ...task, ...numbersOf(task, numberOf), ...teamFields(task, team) }),
+    ...formatFields({ ...task, ...ownMetadata(task), ...numbersOf(task, numberOf), ...teamFields(task, team) }),
     ...(machine === null ? [] : ['', ...machineLines(machine, narrower(columns))]),
     ...section('runs', runs.length, runTable(runs, narrower(columns))),
     ...section('calls', calls.length, callTable(calls, narrower(columns))),
@@ -68,7 +68,7 @@ function headline(task: Task): string {
 }
 
 /** Values that say nothing. */
-const usual: Readonly<Record<string, unknown>> = { fence: 0, system: false }
+const usual: Readonly<Record<string, unknown>> = { createdBy: 'library', fence: 0, system: false }
 
 /** The fields that are not empty and are not shown elsewhere. */
 function formatFields({ seq: _seq, name: _name, ready: _ready, ...fields }: ShownFields): string[] {
@@ -81,6 +81,12 @@ function formatFields({ seq: _seq, name: _name, ready: _ready, ...fields }: Show
 }
 
 type ShownFields = Pick<Task, 'seq' | 'name' | 'ready'> & { readonly [field: string]: unknown }
+
+/** Without what a plan keeps there of its task. */
+function ownMetadata({ metadata }: Task): Pick<Task, 'metadata'> {
+  const { plan: _plan, ...own } = metadata
+  return { metadata: own }
+}
 
 function numbersOf({ parentId, forkedFrom, blockedBy }: Task, numberOf: TaskNumbers): Record<string, string | null> {
   const more = blockedBy.length > maxBlockers ? `, and ${blockedBy.length - maxBlockers} more (--json shows all)` : ''

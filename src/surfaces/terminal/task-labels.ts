@@ -44,6 +44,11 @@ export function changedLine(task: BriefTask, more = ''): string {
   return `${taskLabel(task)} ${stateLabel(task)}${more === '' ? '' : `, ${more}`}`
 }
 
+/** `#12 lines working, message sent`. A command reads none. */
+export function sentLine(task: BriefTask & Pick<Task, 'executor'>): string {
+  return changedLine(task, task.executor === 'shell' ? 'message sent, which no command reads' : 'message sent')
+}
+
 /** The reason why a task does not run, with the tasks concerned and, for a limit, the command that shows it. */
 export async function whyLines(engine: Pick<Engine, 'get'>, { message, reason, tasks }: Why): Promise<string[]> {
   const others = await Promise.all(tasks.map((id) => engine.get(id)))

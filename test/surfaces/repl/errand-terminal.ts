@@ -1,6 +1,6 @@
 // Runs `errand` in a pseudo-terminal with its own process, and emulates the screen.
 import { type IPty, spawn } from '@lydell/node-pty'
-import { onTestFinished } from 'vitest'
+import { onTestFailed, onTestFinished } from 'vitest'
 import { binFile } from '../cli/workplace.ts'
 import { TerminalScreen } from './terminal-screen.ts'
 
@@ -55,6 +55,11 @@ export class ErrandTerminal implements AsyncDisposable {
     })
     // A test that times out never reaches the end of its `await using`, and the process would stay, spinning if it hangs.
     onTestFinished(() => this[Symbol.asyncDispose]())
+    onTestFailed(() =>
+      console.error(
+        `The screen was:\n${this.screen.lines.join('\n')}\nWritten last: ${JSON.stringify(this.raw.slice(-500))}`,
+      ),
+    )
   }
 
   /** Types without waiting. */

@@ -3,7 +3,7 @@ import { misuse, switches } from '../../terminal/arguments.ts'
 import { changeAs } from '../../terminal/as-person.ts'
 import { cliCaller } from '../../terminal/caller.ts'
 import { printValue } from '../../terminal/io.ts'
-import { changedLine } from '../../terminal/task-labels.ts'
+import { sentLine } from '../../terminal/task-labels.ts'
 import { withTask } from '../open-ledger.ts'
 import { argumentOrInput } from '../read-input.ts'
 import { defineVerb } from '../verb.ts'
@@ -27,7 +27,7 @@ export const send = defineVerb({
     await withTask(io, args, async (engine, task) => {
       const how = { message, delivery, retry: values.retry === true }
       const sent = await changeAs(engine, cliCaller.caller, 'task:send', task, how)
-      printValue(io, values, sent, changedLine(sent, 'message sent'))
+      printValue(io, values, sent, sentLine(sent))
     })
   },
 })

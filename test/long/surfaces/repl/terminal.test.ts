@@ -51,7 +51,7 @@ it('X-028 commands of the REPL create, list, show, pause, resume, cancel, send, 
     /^state +paused\naccepts +resume, cancel\nwhy +.+\nrun +1 of attempt 1/m,
   )
   expect(await repl.enter('/resume #1')).toMatch(/^#1 busy (queued|working)$/)
-  expect(await repl.enter('/send 1 are you there?')).toMatch(/^#1 busy \w+, message sent$/)
+  expect(await repl.enter('/send 1 are you there?')).toMatch(/^#1 busy \w+, message sent, which no command reads$/)
   expect(await repl.enter('/messages 1')).toContain('user: are you there?')
   expect(await repl.enter('/cancel 1 that is enough')).toBe('#1 busy canceled')
   expect(await repl.enter('/show 1')).toMatch(/^#1 busy: canceled(?:\n.*)*that is enough/)
