@@ -11,7 +11,7 @@ const style = `
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; }
 code, pre { font-family: ui-monospace, monospace; font-size: 0.9em; }
 pre { overflow-x: auto; padding: 0.75rem; border: 1px solid GrayText; border-radius: 0.25rem; }
-table { border-collapse: collapse; width: 100%; }
+table { display: block; overflow-x: auto; border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.5rem; border-bottom: 1px solid GrayText; }
 article { border-top: 2px solid GrayText; margin-top: 2rem; }
 h3 code { overflow-wrap: anywhere; }
