@@ -52,9 +52,6 @@ export const mcp = defineVerb({
   positionals: { max: 0 },
   async run(io, { values }) {
     refuseIdleOptions(values)
-    // Without the package nothing can be served, and no ledger is made.
-    const { loadSdk } = await import('../../mcp/load-sdk.ts')
-    await loadSdk()
     const serve = values.http ? serveHttp : serveStdio
     return await untilInterrupted(io, (signal) =>
       withLedger(io, { ...values, create: true, plans: plansFolder(io, values) }, async (engine) => {
