@@ -1,6 +1,8 @@
 // Whether crashes change what an executor does: it is run once for each write of the ledger, with a crash there.
 
 import { AssertionError } from 'node:assert'
+import { ErrandError } from '../core/errors.ts'
+import { messageOf } from '../core/stored-error.ts'
 import type { AnyExecutor } from '../entities/executor.ts'
 import type { InputOf } from '../entities/new-task.ts'
 import type { Task } from '../entities/task.ts'
@@ -100,9 +102,23 @@ async function runOnce<E extends AnyExecutor>(
     )) as Task
     await play?.(test, task)
     await test.pass(task)
-    return { ...(await runView(test, task)), effects: structuredClone(await effects?.()) }
+    return await runView(test, task, copyOf(await effects?.()))
   } finally {
     await test.close()
+  }
+}
+
+/** The next run changes what `effects` has returned. */
+function copyOf(effects: unknown): unknown {
+  try {
+    return structuredClone(effects)
+  } catch (error) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `\`effects\` of expectDurable returned what cannot be copied, to be compared with the next run: ${messageOf(error)} Return plain data, such as rows, or the first argument of each call of a mock.`,
+      { option: 'effects' },
+      error,
+    )
   }
 }
 

@@ -45,6 +45,29 @@ describe('expectDurable', () => {
     expect(report.crashes).toBeGreaterThan(20)
   })
 
+  it('passes effects under the identity of a call, a drawn value or the id of a child', async () => {
+    const effects = new Map<string, unknown>()
+    const run = async (_task: unknown, run: Run) => {
+      const token = await run.uuid()
+      const child = await run.spawn({ executor: 'draw' })
+      await run.call('pay', { token }, (_params, { identity }) => void effects.set(identity, { token, child: child.id }))
+      return await run.result(child)
+    }
+    const draw = (_task: unknown, run: Run) => run.uuid()
+    await expectDurable(run, {
+      engine: () => ({ onInterrupt: 'rerun', executors: { draw } }),
+      setup: () => effects.clear(),
+      effects: () => effects,
+    })
+  })
+
+  it('says what effects it cannot compare', async () => {
+    await expect(expectDurable(() => 1, { effects: () => ({ send: () => 1 }) })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringMatching(/^`effects` of expectDurable returned what cannot be copied/),
+    })
+  })
+
   it('fails where a call is made again and does its work twice', async () => {
     const error = await failure((_task: unknown, run: Run) => run.call('pay', () => void bank.set(`${bank.size}`, 3)))
     expect(error).toBeInstanceOf(AssertionError)
