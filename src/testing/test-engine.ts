@@ -55,7 +55,7 @@ export interface TestEngine<E extends ExecutorMap = ExecutorMap> extends AsyncDi
    * process of the test goes on.
    */
   crash(): Promise<void>
-  /** Closes the engine and its ledger. */
+  /** Closes the engine and its ledger. Calls in flight are interrupted: nothing is recorded any more. */
   close(): Promise<void>
 }
 
@@ -201,8 +201,11 @@ export class MortalTestEngine<E extends ExecutorMap> implements TestEngine<E> {
   }
 
   async close(): Promise<void> {
-    await this.#lives.end()
-    await this.#closeLedger()
+    try {
+      await this.#lives.end()
+    } finally {
+      await this.#closeLedger()
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -50,8 +50,12 @@ describe('expectDurable', () => {
     const run = async (_task: unknown, run: Run) => {
       const token = await run.uuid()
       const child = await run.spawn({ executor: 'draw' })
-      await run.call('pay', { token }, (_params, { identity }) => void effects.set(identity, { token, child: child.id }))
-      return await run.result(child)
+      await run.call(
+        'pay',
+        { token },
+        (_params, { identity }) => void effects.set(identity, { token, child: child.id }),
+      )
+      return (await run.wait([child]))[0]
     }
     const draw = (_task: unknown, run: Run) => run.uuid()
     await expectDurable(run, {
