@@ -99,6 +99,11 @@ describe('createTestEngine', () => {
       code: 'UNKNOWN_OPTION',
       message: 'A test engine has its own ledger. Without it, use createEngine with a SimulatedClock.',
     })
+    for (const startAt of [new Date(Number.NaN), '2030-01-01'])
+      await expect(createTestEngine({ startAt } as never)).rejects.toMatchObject({
+        code: 'INVALID_INPUT',
+        message: expect.stringMatching(/^startAt is not valid: expected epoch milliseconds or a valid Date, got /),
+      })
     await using test = await createTestEngine({ executors: { idle: () => 1 } })
     const task = await test.engine.create({ executor: 'idle' })
     await test.result(task)
