@@ -54,7 +54,7 @@ const outcomeOf = ({ status, result, error, questions, progress }: Task) => ({
 function withoutDrawn(view: RunView, entries: readonly CallRecord[]): RunView {
   const drawn = new Map<unknown, string>()
   for (const { kind, name, result } of entries)
-    if (kind === 'value' && name !== 'now' && (drawnValues as readonly string[]).includes(name))
+    if (kind === 'value' && (drawnValues as readonly string[]).includes(name) && !drawn.has(result))
       drawn.set(result, `<${name} ${drawn.size + 1}>`)
   const ids = new Map<string, string>()
   const placeOf = (id: string): string => {

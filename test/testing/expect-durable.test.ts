@@ -2,7 +2,7 @@
 import { AssertionError } from 'node:assert'
 import { describe, expect, it } from 'vitest'
 import type { AnyExecutor, Run } from '../../src/entities/executor.ts'
-import { type DurableOptions, expectDurable } from '../../src/testing/index.ts'
+import { createTestEngine, type DurableOptions, expectDurable } from '../../src/testing/index.ts'
 
 /** Payments by their idempotency key. */
 const bank = new Map<string, number>()
@@ -63,6 +63,27 @@ describe('expectDurable', () => {
       setup: () => effects.clear(),
       effects: () => effects,
     })
+  })
+
+  it('passes a time of the run after delays that are drawn', async () => {
+    let tries = 0
+    const flaky = () => {
+      tries += 1
+      if (tries % 4 !== 0) throw new Error('not yet')
+      return 'done'
+    }
+    const run = async (_task: unknown, run: Run) => {
+      const done = await run.call('flaky', flaky, { retry: { maxAttempts: 9, backoffMs: '1h', jitter: 0.9 } })
+      const at = await run.now()
+      return { done, at, isWhole: Number.isInteger(at) }
+    }
+    const setup = () => {
+      tries = 0
+    }
+    await expectDurable(run, { engine: () => ({ onInterrupt: 'rerun' }), setup })
+    await using test = await createTestEngine({ executors: { run } })
+    setup()
+    expect(await test.result(await test.engine.create({ executor: 'run' }))).toMatchObject({ isWhole: true })
   })
 
   it('says what effects it cannot compare', async () => {
