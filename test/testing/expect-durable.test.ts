@@ -86,6 +86,14 @@ describe('expectDurable', () => {
     expect(await test.result(await test.engine.create({ executor: 'run' }))).toMatchObject({ isWhole: true })
   })
 
+  it.each([
+    [{ effect: () => 1 }, 'UNKNOWN_OPTION', 'expectDurable has no option "effect". Did you mean "effects"?'],
+    [{ engine: { onInterrupt: 'rerun' } }, 'INVALID_INPUT', 'expectDurable is not valid: engine: expected a function.'],
+  ])('refuses the options %o', async (given, code, message) => {
+    const refused = expectDurable(() => 1, given as never)
+    await expect(refused).rejects.toMatchObject({ code, message: expect.stringContaining(message) })
+  })
+
   it('says what effects it cannot compare', async () => {
     await expect(expectDurable(() => 1, { effects: () => ({ send: () => 1 }) })).rejects.toMatchObject({
       code: 'INVALID_INPUT',
