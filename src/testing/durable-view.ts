@@ -37,10 +37,9 @@ export async function runView(test: RanTask, { id }: Task, effects: unknown): Pr
 
 /** What the children of a task have drawn is in their results, and so in its own. */
 async function journalsBelow(test: RanTask, taskId: string): Promise<CallRecord[]> {
-  const entries: CallRecord[] = []
-  for (const { id } of await test.ask((engine) => engine.children(taskId)))
-    entries.push(...(await test.journal(id)), ...(await journalsBelow(test, id)))
-  return entries
+  const children = await test.ask((engine) => engine.children(taskId))
+  const journals = children.map(async ({ id }) => [await test.journal(id), await journalsBelow(test, id)])
+  return (await Promise.all(journals)).flat(2)
 }
 
 const outcomeOf = ({ status, result, error, questions, progress }: Task) => ({
