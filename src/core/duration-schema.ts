@@ -10,9 +10,15 @@ interface Bounds {
   max?: number
 }
 
+interface Wording {
+  /** The message about what is no number. Default: that of every schema. */
+  notNumber?: (given: unknown) => string
+}
+
 /** A number of milliseconds. A fraction is rounded up, so that nothing ends earlier than asked for; then the bounds hold. */
-export function millisecondsSchema({ min = 0, max = maxDurationMs }: Bounds = {}): z.ZodNumber {
-  return z.number().overwrite(wholeMs).min(min).max(max)
+export function millisecondsSchema({ min = 0, max = maxDurationMs, notNumber }: Bounds & Wording = {}): z.ZodNumber {
+  const error: z.core.$ZodErrorMap = ({ code, input }) => (code === 'invalid_type' ? notNumber?.(input) : undefined)
+  return z.number({ error }).overwrite(wholeMs).min(min).max(max)
 }
 
 /** A number of milliseconds, or a text like `10m`, which becomes one. The bounds hold for both. */

@@ -10,9 +10,13 @@ const places = (): string[] =>
     (place) => place !== undefined && place !== '',
   ) as string[]
 
+/** Where this module lies, or what lies there, is not known. */
+const notThere = ['MODULE_NOT_FOUND', 'ERR_INVALID_ARG_VALUE']
+
 /**
- * Looks for what `find` finds with a `require` from each of these places.
- * @throws what `find` throws for the first place, when it throws for all
+ * Looks for what `find` finds with a `require` from each of these places. A package that is there and does not load is the end of the search: the
+ * code of the working directory must not take its place.
+ * @throws what `find` throws for the first place where it throws
  */
 export function fromOwnPlace<T>(find: (require: NodeJS.Require) => T): T {
   // Imported, webpack would put undefined in place of its calls.
@@ -23,6 +27,7 @@ export function fromOwnPlace<T>(find: (require: NodeJS.Require) => T): T {
       return find(createRequire(place))
     } catch (error) {
       failure ??= { error }
+      if (!notThere.includes((error as { code?: string }).code ?? '')) break
     }
   }
   throw failure?.error

@@ -35,8 +35,10 @@ export function parse<T>(
     const absent = absentKeys(parsed.error.issues, issue.path, value)
     const meant = Object.hasOwn(elsewhere, option) ? (elsewhere[option] as string) : undefined
     const isHere = meant !== undefined && known.includes(meant)
+    // A name that is one of the whole says nothing about a part of it.
+    const isSentence = meant !== undefined && !isHere && !knownKeys(schema, []).includes(meant)
     const nearest = isHere ? meant : (nearestName(option, known) ?? (absent.length === 1 ? absent[0] : undefined))
-    const hint = meant !== undefined && !isHere ? ` ${meant}` : nearest ? ` Did you mean "${nearest}"?` : ''
+    const hint = isSentence ? ` ${meant}` : nearest ? ` Did you mean "${nearest}"?` : ''
     throw new ErrandError(
       'UNKNOWN_OPTION',
       `${what}${path ? ` (at ${path})` : ''} has no option "${option}".${hint}${

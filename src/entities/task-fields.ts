@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { durationSchema, millisecondsSchema } from '../core/duration-schema.ts'
 import { once } from '../core/once.ts'
 import { anyObject, longText } from '../core/parse.ts'
+import { typeName } from '../core/type-name.ts'
 import { abilityListSchema } from './ability-pattern.ts'
 import { handlerSchema } from './handler.ts'
 import { maxTaskIdLength } from './task-id.ts'
@@ -133,9 +134,12 @@ export const wordSchema = wordOf(100)
 /** A point in time, in epoch milliseconds, bounded and rounded up like a duration: it is never earlier than given. */
 export const timeSchema = millisecondsSchema()
 /** A point in time, as a date too. */
-const dateSchema = z.preprocess(
+export const dateSchema = z.preprocess(
   (given) => (given instanceof Date ? given.getTime() : given),
-  timeSchema,
+  millisecondsSchema({
+    notNumber: (given) =>
+      `expected epoch milliseconds or a valid Date, got ${Number.isNaN(given) ? 'an invalid one' : typeName(given)}`,
+  }),
 ) as unknown as z.ZodType<number, number | Date>
 const objective = z.string().trim().min(1).max(10_000)
 

@@ -1,6 +1,8 @@
 // One engine after another on a ledger that stays: each may die at any moment, as a process does, and the next one begins.
 
 import type { Clock, RestingEngine } from '../core/clock.ts'
+import { ErrandError } from '../core/errors.ts'
+import { nextTurn } from '../core/turns.ts'
 import type { Engine } from '../engine/engine-api.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { type DeathPoint, type MortalLedger, mortalLedger } from './mortal-ledger.ts'
@@ -22,6 +24,12 @@ export interface LivesOptions<E> {
 }
 
 /**
+ * The turns of the event loop that take the place of a time limit while an engine closes: the clock stands still, and a function that never settles
+ * must not keep a test from its end.
+ */
+const turnsToClose = 50
+
+/**
  * The lives of one engine, one at a time. When one dies, its timers are gone, its promises never settle, and the next one is opened at once: to
  * the ledger the dead one is a process that is known to have ended.
  */
@@ -37,9 +45,7 @@ export class EngineLives<E extends Engine> {
 
   constructor(options: LivesOptions<E>) {
     this.#options = options
-    this.#life = this.#live()
-    // Who awaits the first life gets its error.
-    this.#life.catch(() => {})
+    this.#life = this.#begin()
     this.#leaveClock = options.clock.join({ rest: () => this.#rest() })
   }
 
@@ -53,29 +59,55 @@ export class EngineLives<E extends Engine> {
     return this.#now
   }
 
-  /** Does it once: again, in the next life, if the engine dies before it answers. */
+  /**
+   * Does it once: again, in the next life, if the engine dies before it answers.
+   * @throws ErrandError ENGINE_CLOSED
+   */
   async act<T>(work: (engine: E) => Promise<T>): Promise<T> {
     for (;;) {
+      this.#requireOpen()
       const { engine, mortal } = await this.#life
       const done = await Promise.race([work(engine).then((value) => ({ value })), mortal.death])
       if (done !== undefined) return done.value
     }
   }
 
-  /** Kills the engine, and resolves when the next one is open. */
+  /**
+   * Kills the engine, and resolves when the next one is open.
+   * @throws ErrandError ENGINE_CLOSED
+   */
   async die(): Promise<void> {
-    const { mortal } = await this.#life
-    mortal.die()
-    await mortal.death
+    this.#requireOpen()
+    const mortal = this.#now?.mortal
+    mortal?.die()
+    await mortal?.death
     await this.#life
   }
 
-  /** Closes the engine that lives. */
+  /** Closes the engine that lives. What it still does gets some turns of the event loop to end. */
   async end(): Promise<void> {
     this.#isEnding = true
-    const { engine } = await this.#life
-    await engine.close()
-    this.#leaveClock()
+    try {
+      await (await this.#lastLife())?.engine.close()
+    } finally {
+      this.#leaveClock()
+    }
+  }
+
+  /** Undefined when the engine did not open again after a crash. */
+  async #lastLife(): Promise<Life<E> | undefined> {
+    for (;;) {
+      const life = await this.#life.catch(() => undefined)
+      if (life === undefined || !life.mortal.isDead()) return life
+    }
+  }
+
+  #requireOpen(): void {
+    if (this.#isEnding)
+      throw new ErrandError(
+        'ENGINE_CLOSED',
+        'The test engine is closed, and its ledger with it. Open a new one with createTestEngine.',
+      )
   }
 
   /** Resolves to whether something has been done, or an engine has died or begun. */
@@ -86,6 +118,13 @@ export class EngineLives<E extends Engine> {
     this.#rested = resting
     const isMoving = await Promise.race([resting.rest(), mortal.death.then(() => true)])
     return isNew || isMoving
+  }
+
+  #begin(): Promise<Life<E>> {
+    const life = this.#live()
+    // Who awaits a life gets its error.
+    life.catch(() => {})
+    return life
   }
 
   async #live(): Promise<Life<E>> {
@@ -100,7 +139,7 @@ export class EngineLives<E extends Engine> {
         void mortal.death.then(() => {
           this.#forget(timers)
           this.#now = undefined
-          this.#life = this.#live()
+          this.#life = this.#begin()
         })
         return life
       }
@@ -122,7 +161,9 @@ export class EngineLives<E extends Engine> {
           timers.delete(timer)
           fn()
         }
-        const timer = clock.setTimeout(fire, timeoutMs, isUpkeep)
+        const timer = this.#isEnding
+          ? soon(() => timers.has(timer) && fire())
+          : clock.setTimeout(fire, timeoutMs, isUpkeep)
         timers.add(timer)
         return timer
       },
@@ -137,4 +178,14 @@ export class EngineLives<E extends Engine> {
       rest: () => clock.rest(),
     }
   }
+}
+
+/** Calls it after some turns. Returns what is its own, like the id of a timer. */
+function soon(call: () => void): object {
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; turn < turnsToClose; turn++) await nextTurn()
+    call()
+  }
+  void turns()
+  return {}
 }

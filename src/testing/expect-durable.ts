@@ -1,6 +1,10 @@
 // Whether crashes change what an executor does: it is run once for each write of the ledger, with a crash there.
 
 import { AssertionError } from 'node:assert'
+import { z } from 'zod'
+import { ErrandError } from '../core/errors.ts'
+import { parse } from '../core/parse.ts'
+import { messageOf } from '../core/stored-error.ts'
 import type { AnyExecutor } from '../entities/executor.ts'
 import type { InputOf } from '../entities/new-task.ts'
 import type { Task } from '../entities/task.ts'
@@ -25,6 +29,16 @@ export interface DurableOptions<E extends AnyExecutor = AnyExecutor> {
   play?: (test: DurableTest, task: Task) => Promise<void>
 }
 
+const isFunction = z.custom((given) => typeof given === 'function', 'expected a function').optional()
+
+const optionsSchema = z.strictObject({
+  input: z.unknown().optional(),
+  engine: isFunction,
+  setup: isFunction,
+  effects: isFunction,
+  play: isFunction,
+})
+
 /** What `expectDurable` has done. */
 export interface DurableReport {
   /** How many runs had a crash: one before and one after each write of a run without. */
@@ -45,12 +59,13 @@ export interface DurableReport {
  * })
  *
  * @throws AssertionError with the write at which a crash made a difference, and the runs as `actual` and `expected`; or when two runs without a
- *   crash differ, which says nothing about crashes.
+ *   crash differ, which says nothing about crashes. ErrandError UNKNOWN_OPTION, INVALID_INPUT; what `engine`, `setup`, `effects` and `play` throw.
  */
 export async function expectDurable<E extends AnyExecutor>(
   executor: E,
   options: DurableOptions<E> = {},
 ): Promise<DurableReport> {
+  parse(optionsSchema, options, 'expectDurable')
   const writes: string[] = []
   const expected = await runOnce(executor, options, ({ when, name }) => {
     if (when === 'before') writes.push(name)
@@ -100,9 +115,23 @@ async function runOnce<E extends AnyExecutor>(
     )) as Task
     await play?.(test, task)
     await test.pass(task)
-    return { ...(await runView(test, task)), effects: structuredClone(await effects?.()) }
+    return await runView(test, task, copyOf(await effects?.()))
   } finally {
     await test.close()
+  }
+}
+
+/** The next run changes what `effects` has returned. */
+function copyOf(effects: unknown): unknown {
+  try {
+    return structuredClone(effects)
+  } catch (error) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `\`effects\` of expectDurable returned what cannot be copied, to be compared with the next run: ${messageOf(error)} Return plain data, such as rows, or the first argument of each call of a mock.`,
+      { option: 'effects' },
+      error,
+    )
   }
 }
 

@@ -42,7 +42,9 @@ export class SimulatedClock implements Clock {
 
   setTimeout(fn: (...args: unknown[]) => void, timeoutMs: number, isUpkeep = false): unknown {
     this.#drawn += 1
-    const timer = { id: this.#drawn, dueAt: this.#elapsed + Math.max(0, timeoutMs), isUpkeep, fire: fn }
+    // Whole milliseconds, as of every other clock: a delay with jitter is a fraction.
+    const dueAt = this.#elapsed + Math.ceil(Math.max(0, timeoutMs))
+    const timer = { id: this.#drawn, dueAt, isUpkeep, fire: fn }
     this.#timers.set(timer.id, timer)
     return timer.id
   }

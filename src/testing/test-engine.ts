@@ -9,6 +9,7 @@ import type { Engine, EngineOptions } from '../engine/engine-api.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { DeclaredExecutors, ExecutorMap } from '../entities/executor.ts'
 import { isSettled, type TaskId } from '../entities/task.ts'
+import { dateSchema } from '../entities/task-fields.ts'
 import type { TaskRef } from '../entities/views.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
 import { EngineLives } from './engine-lives.ts'
@@ -55,7 +56,7 @@ export interface TestEngine<E extends ExecutorMap = ExecutorMap> extends AsyncDi
    * process of the test goes on.
    */
   crash(): Promise<void>
-  /** Closes the engine and its ledger. */
+  /** Closes the engine and its ledger. Calls in flight are interrupted: nothing is recorded any more. */
   close(): Promise<void>
 }
 
@@ -70,7 +71,7 @@ export interface TestEngine<E extends ExecutorMap = ExecutorMap> extends AsyncDi
  * await test.answer(task, true)
  * expect(await test.result(task)).toBe('reminded')
  *
- * @throws ErrandError UNKNOWN_OPTION for a ledger, a clock, ids or a bus, and what `createEngine` throws.
+ * @throws ErrandError UNKNOWN_OPTION for a ledger, a clock, ids or a bus, INVALID_INPUT for another `startAt`, and what `createEngine` throws.
  */
 export async function createTestEngine<const E extends ExecutorMap = DeclaredExecutors>(
   options: TestEngineOptions<E> = {},
@@ -104,7 +105,7 @@ export class MortalTestEngine<E extends ExecutorMap> implements TestEngine<E> {
       )
     }
     const { startAt, ...options } = given
-    const clock = new SimulatedClock(startAt === undefined ? undefined : new Date(startAt).getTime())
+    const clock = new SimulatedClock(startAt === undefined ? undefined : parse(dateSchema, startAt, 'startAt'))
     const ids = createSequentialIds()
     const ledger = await openLedger(':memory:')
     const lives = new EngineLives<Engine<E>>({
@@ -201,8 +202,11 @@ export class MortalTestEngine<E extends ExecutorMap> implements TestEngine<E> {
   }
 
   async close(): Promise<void> {
-    await this.#lives.end()
-    await this.#closeLedger()
+    try {
+      await this.#lives.end()
+    } finally {
+      await this.#closeLedger()
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -218,13 +218,30 @@ describe('what create takes', () => {
     expect((await refusalOf(refused, 'UNKNOWN_OPTION')).message).toContain(hint)
   })
 
+  it.each([
+    ['attempts', 'create (at retry) has no option "attempts". It takes: maxAttempts,'],
+    ['delay', 'create (at retry) has no option "delay". It takes: maxAttempts,'],
+  ])('gives no field of a task for the option %s of its retry policy', async (option, message) => {
+    const { engine } = await setup([])
+    const refused = engine.create({ executor: 'work', retry: { maxAttempts: 2, [option]: 3 } as never })
+    expect((await refusalOf(refused, 'UNKNOWN_OPTION')).message).toContain(message)
+  })
+
   it('takes a date as a time', async () => {
     const { engine, clock } = await setup([])
     const task = await engine.create({ executor: 'work', notBefore: new Date(start + 5000) })
     expect(task.notBefore).toBe(start + 5000)
     await clock.advance('5s')
     expect(await engine.result(task)).toBe(1)
-    const refused = engine.create({ executor: 'work', notBefore: new Date(Number.NaN) })
-    await refusalOf(refused, 'INVALID_INPUT')
+  })
+
+  it.each([
+    [new Date(Number.NaN), 'notBefore: expected epoch milliseconds or a valid Date, got an invalid one'],
+    ['2031-01-01T00:00:00Z', 'notBefore: expected epoch milliseconds or a valid Date, got string'],
+    [-1, 'notBefore: Too small: expected number to be >=0'],
+  ])('says what it takes in place of the time %o', async (notBefore, message) => {
+    const { engine } = await setup([])
+    const refused = engine.create({ executor: 'work', notBefore: notBefore as never })
+    expect((await refusalOf(refused, 'INVALID_INPUT')).message).toContain(message)
   })
 })

@@ -2,7 +2,7 @@
 import { AssertionError } from 'node:assert'
 import { describe, expect, it } from 'vitest'
 import type { AnyExecutor, Run } from '../../src/entities/executor.ts'
-import { type DurableOptions, expectDurable } from '../../src/testing/index.ts'
+import { createTestEngine, type DurableOptions, expectDurable } from '../../src/testing/index.ts'
 
 /** Payments by their idempotency key. */
 const bank = new Map<string, number>()
@@ -43,6 +43,62 @@ describe('expectDurable', () => {
       },
     })
     expect(report.crashes).toBeGreaterThan(20)
+  })
+
+  it('passes effects under the identity of a call, a drawn value or the id of a child', async () => {
+    const effects = new Map<string, unknown>()
+    const run = async (_task: unknown, run: Run) => {
+      const token = await run.uuid()
+      const child = await run.spawn({ executor: 'draw' })
+      await run.call(
+        'pay',
+        { token },
+        (_params, { identity }) => void effects.set(identity, { token, child: child.id }),
+      )
+      return (await run.wait([child]))[0]
+    }
+    const draw = (_task: unknown, run: Run) => run.uuid()
+    await expectDurable(run, {
+      engine: () => ({ onInterrupt: 'rerun', executors: { draw } }),
+      setup: () => effects.clear(),
+      effects: () => effects,
+    })
+  })
+
+  it('passes a time of the run after delays that are drawn', async () => {
+    let tries = 0
+    const flaky = () => {
+      tries += 1
+      if (tries % 4 !== 0) throw new Error('not yet')
+      return 'done'
+    }
+    const run = async (_task: unknown, run: Run) => {
+      const done = await run.call('flaky', flaky, { retry: { maxAttempts: 9, backoffMs: '1h', jitter: 0.9 } })
+      const at = await run.now()
+      return { done, at, isWhole: Number.isInteger(at) }
+    }
+    const setup = () => {
+      tries = 0
+    }
+    await expectDurable(run, { engine: () => ({ onInterrupt: 'rerun' }), setup })
+    await using test = await createTestEngine({ executors: { run } })
+    setup()
+    expect(await test.result(await test.engine.create({ executor: 'run' }))).toMatchObject({ isWhole: true })
+  })
+
+  it.each([
+    [{ effect: () => 1 }, 'UNKNOWN_OPTION', 'expectDurable has no option "effect". Did you mean "effects"?'],
+    [{ engine: { onInterrupt: 'rerun' } }, 'INVALID_INPUT', 'expectDurable is not valid: engine: expected a function.'],
+  ])('refuses the options %o', async (given, code, message) => {
+    const refused = expectDurable(() => 1, given as never)
+    await expect(refused).rejects.toMatchObject({ code, message: expect.stringContaining(message) })
+  })
+
+  it('says what effects it cannot compare', async () => {
+    await expect(expectDurable(() => 1, { effects: () => ({ send: () => 1 }) })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringMatching(/^`effects` of expectDurable returned what cannot be copied/),
+    })
   })
 
   it('fails where a call is made again and does its work twice', async () => {

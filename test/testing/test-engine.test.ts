@@ -99,11 +99,58 @@ describe('createTestEngine', () => {
       code: 'UNKNOWN_OPTION',
       message: 'A test engine has its own ledger. Without it, use createEngine with a SimulatedClock.',
     })
+    for (const startAt of [new Date(Number.NaN), '2030-01-01'])
+      await expect(createTestEngine({ startAt } as never)).rejects.toMatchObject({
+        code: 'INVALID_INPUT',
+        message: expect.stringMatching(/^startAt is not valid: expected epoch milliseconds or a valid Date, got /),
+      })
     await using test = await createTestEngine({ executors: { idle: () => 1 } })
     const task = await test.engine.create({ executor: 'idle' })
     await test.result(task)
     await expect(test.answer(task, 1)).rejects.toMatchObject({ code: 'INVALID_TRANSITION' })
     await expect(test.signal(task, 'late')).rejects.toMatchObject({ code: 'INVALID_TRANSITION' })
+  })
+
+  it('closes beside a function that never settles, whose signal is aborted', async () => {
+    const signals: AbortSignal[] = []
+    const hang = (_task: unknown, run: Run) =>
+      run.call('hang', (_params, { signal }) => {
+        signals.push(signal)
+        reached.resolve()
+        return new Promise(() => {})
+      })
+    let reached = deferred<void>()
+    const test = await createTestEngine({ executors: { hang }, onInterrupt: 'rerun' })
+    await test.engine.create({ executor: 'hang' })
+    await reached.promise
+    reached = deferred<void>()
+    await test.crash()
+    await reached.promise
+    await test.close()
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, true])
+  })
+
+  it('closes once, and is not there any more', async () => {
+    const test = await createTestEngine({ executors: { idle: () => 1 } })
+    const task = await test.engine.create({ executor: 'idle' })
+    const closed = { code: 'ENGINE_CLOSED', message: expect.stringMatching(/^The test engine is closed/) }
+    const crashed = test.crash()
+    const closing = [test.close(), test.close()]
+    await expect(test.crash()).rejects.toMatchObject(closed)
+    await Promise.all([crashed, ...closing])
+    await expect(test.crash()).rejects.toMatchObject(closed)
+    await expect(test.result(task)).rejects.toMatchObject(closed)
+    await expect(test.answer(task, 1)).rejects.toMatchObject(closed)
+    await test.close()
+  })
+
+  it('passes on why the engine did not open again after a crash, and closes', async () => {
+    const executors: Record<string, () => number> = { idle: () => 1 }
+    const test = await createTestEngine({ executors })
+    executors['idle'] = 5 as never
+    await expect(test.crash()).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await expect(test.rest()).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await test.close()
   })
 
   it('rests when nothing is due: an idle engine has only upkeep to do', async () => {

@@ -5,7 +5,6 @@ import { expect, it } from 'vitest'
 import { statusOfCode } from '../../../src/core/error-codes.ts'
 import { httpOptionsSchema } from '../../../src/surfaces/http/http-options.ts'
 import { serveOptionsSchema } from '../../../src/surfaces/http/page/serve.ts'
-import { routes } from '../../../src/surfaces/http/routes.ts'
 
 const textOf = (page: string) => readFileSync(join(import.meta.dirname, '../../../docs/reference', page), 'utf8')
 const options = textOf('http-options.md')
