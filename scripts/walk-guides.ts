@@ -1,6 +1,7 @@
-// Walks README.md and docs/start/getting-started.md as a new user does: each in an empty folder, with the package as npm packs it. A block
-// with the name of a file is saved, a block `sh` is run as it stands, and the block `text` below it is its output. A block `sh clone` is
-// for a clone of the repository; one `sh running` runs until it has printed the block below it. The Node is that of this process.
+// Walks README.md, docs/start/getting-started.md and docs/guides/bundlers.md as a new user does: each in an empty folder, with the package as
+// npm packs it. A block with the name of a file is saved, a block `sh` is run as it stands, and the block `text` below it is its output. A
+// block `sh clone` is for a clone of the repository; one `sh running` runs until it has printed the block below it. The Node is that of this
+// process.
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +11,10 @@ import { blocksIn, type GuideBlock, outputPattern } from './guide-blocks.ts'
 
 const root = join(import.meta.dirname, '..')
 
-export const guides = ['README.md', 'docs/start/getting-started.md'] as const
+export const guides = ['README.md', 'docs/start/getting-started.md', 'docs/guides/bundlers.md'] as const
+
+/** What a guide installs besides the package. */
+const bundlers = ['esbuild', 'rolldown', 'webpack']
 
 export interface WalkOptions {
   /** The Node that runs everything. Default: that of this process. */
@@ -106,7 +110,7 @@ function linkPackages(place: string, folder: string): void {
     string,
     Record<string, string>
   >
-  for (const name of Object.keys({ ...manifest['dependencies'], ...manifest['peerDependencies'] })) {
+  for (const name of [...Object.keys(manifest['dependencies'] ?? {}), ...bundlers]) {
     mkdirSync(dirname(join(modules, name)), { recursive: true })
     symlinkSync(join(root, 'node_modules', name), join(modules, name))
   }
