@@ -247,7 +247,8 @@ function toExit(code: number | null, signal: NodeJS.Signals | null): Exit {
 
 // The pipes for a command's input and output. Node connects children by sockets, and Linux does not open /dev/stdin,
 // /dev/stdout and /dev/stderr where these are sockets, so `… | tee /dev/stderr` would fail. On Linux a command
-// therefore gets real pipes, made from FIFOs that are unlinked before it starts. Bun and Deno cannot read these.
+// therefore gets real pipes, made from FIFOs that are unlinked before it starts. Bun and Deno cannot read these: there a
+// command gets what they connect children by.
 
 /** Our ends; `stdin` only when the input is still to be written. */
 interface CommandStreams {

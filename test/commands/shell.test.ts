@@ -85,7 +85,7 @@ describe('a shell command', () => {
   })
 
   it.runIf(onLinux).each(['Bun', 'Deno'])(
-    'a shell command under %s gets sockets, because its pipes could not be read there',
+    'a shell command under %s is connected by what the runtime itself makes, because it could not read other pipes',
     async (name) => {
       onTestFinished(() => void vi.unstubAllGlobals())
       vi.stubGlobal(name, {})
