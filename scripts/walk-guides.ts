@@ -1,4 +1,4 @@
-// Walks README.md and the pages of docs/start as a new user does: each in an empty folder, with the package as npm packs it. A block
+// Walks README.md, the pages of docs/start and docs/guides/bundlers.md as a new user does: each in an empty folder, with the package as npm packs it. A block
 // with the name of a file is saved, a block `sh` is run as it stands, and the block `text` below it is its output. A block `sh clone` is
 // for a clone of the repository; one `sh running` runs until it has printed the block below it. What a block leaves running is ended with
 // the walk. A server at port 3000 gets a free port instead, so that walks do not meet. The Node is that of this process.
@@ -15,7 +15,11 @@ const root = join(import.meta.dirname, '..')
 export const guides: readonly string[] = [
   'README.md',
   ...readdirSync(join(root, 'docs/start')).map((name) => `docs/start/${name}`),
+  'docs/guides/bundlers.md',
 ]
+
+/** What a guide installs besides the package. */
+const bundlers = ['esbuild', 'rolldown', 'webpack']
 
 export interface WalkOptions {
   /** The Node that runs everything. Default: that of this process. */
@@ -137,7 +141,7 @@ function linkPackages(place: string, folder: string): void {
     string,
     Record<string, string>
   >
-  for (const name of Object.keys({ ...manifest['dependencies'], ...manifest['peerDependencies'] })) {
+  for (const name of [...Object.keys(manifest['dependencies'] ?? {}), ...bundlers]) {
     mkdirSync(dirname(join(modules, name)), { recursive: true })
     symlinkSync(join(root, 'node_modules', name), join(modules, name))
   }

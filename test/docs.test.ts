@@ -55,11 +55,6 @@ it('docs/guides/inspect.md names every option of its subject', () => {
   expect(names.filter((name) => !textOf('docs/guides/inspect.md').includes(`\`${name}\``))).toEqual([])
 })
 
-it.each(['release.ts', 'release.test.ts'])('docs/guides/testing.md shows %s of examples/hono-service', (file) => {
-  const shown = allBlocks.find(({ page, label }) => page === 'docs/guides/testing.md' && label === file)
-  expect(shown?.text.trimEnd()).toBe(textOf(`examples/hono-service/${file}`).trimEnd())
-})
-
 it('a page of docs answers its question in at most 1,200 words, besides its tables', () => {
   const prose = pages.filter(
     (page) => /^docs\/(?:start|guides|understand)\//.test(page) && page !== 'docs/understand/benchmarks.md',

@@ -12,7 +12,7 @@ import { finished } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import type { Clock } from '../core/clock.ts'
 import { Failure } from '../core/errors.ts'
-import { requirePipes } from '../core/runtime.ts'
+import { isNode } from '../core/runtime.ts'
 import { waitAtMost } from '../core/signals.ts'
 import { abbreviated, type CommandOutput } from './command-output.ts'
 import { describeProcessGroup, type ProcessGroup, terminate } from './process-group.ts'
@@ -69,11 +69,10 @@ const maxDrainTurns = 80
 
 /**
  * Puts a command behind its gate and stores its group. The caller must call the returned function.
- * @throws ErrandError UNSUPPORTED_RUNTIME; Failure SPAWN_FAILED when the command cannot be started; what `note` throws; the reason of an aborted signal.
+ * @throws Failure SPAWN_FAILED when the command cannot be started; what `note` throws; the reason of an aborted signal.
  * In all these cases nothing has run and nothing will.
  */
 export async function gateCommand(spec: CommandSpec, { note, signal: early }: Gate): Promise<StartCommand> {
-  requirePipes()
   await requireFolder(spec)
   await requireShell(spec)
   const pipes = await openCommandPipes(spec.stdin)
@@ -248,7 +247,8 @@ function toExit(code: number | null, signal: NodeJS.Signals | null): Exit {
 
 // The pipes for a command's input and output. Node connects children by sockets, and Linux does not open /dev/stdin,
 // /dev/stdout and /dev/stderr where these are sockets, so `… | tee /dev/stderr` would fail. On Linux a command
-// therefore gets real pipes, made from FIFOs that are unlinked before it starts.
+// therefore gets real pipes, made from FIFOs that are unlinked before it starts. Bun and Deno cannot read these: there a
+// command gets what they connect children by.
 
 /** Our ends; `stdin` only when the input is still to be written. */
 interface CommandStreams {
@@ -268,7 +268,7 @@ interface CommandPipes {
 
 /** @param stdin the input of the command; undefined: /dev/null. */
 async function openCommandPipes(stdin: string | undefined): Promise<CommandPipes> {
-  if (process.platform !== 'linux') return openSockets(stdin)
+  if (process.platform !== 'linux' || !isNode()) return openSockets(stdin)
   try {
     return await openFifos(stdin)
   } catch {

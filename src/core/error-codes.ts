@@ -178,9 +178,8 @@ export const errorCodes = {
     remedy: 'Read the state before you repeat the operation, or repeat it with the same `key`.',
   },
   UNSUPPORTED_RUNTIME: {
-    cause: 'This version of Node, or of SQLite, is too old; or Deno was to run a command.',
-    remedy:
-      'Install Node 22.14 or newer, and the versions of the packages that errand depends on. Run commands with Node or Bun.',
+    cause: 'This version of Node, or of SQLite, is too old.',
+    remedy: 'Install Node 22.14 or newer, and the versions of the packages that errand depends on.',
   },
   LEDGER_BUSY: {
     cause: 'Another process has held the lock of the ledger for too long.',

@@ -18,15 +18,7 @@ export function requireRuntime(versions: { node: string; napi?: string | undefin
   )
 }
 
-/**
- * Refuses Deno, which runs everything else, before a command is started: its sockets do not read the pipe of a command.
- * @throws ErrandError UNSUPPORTED_RUNTIME
- */
-export function requirePipes(globals: object = globalThis): void {
-  if (!('Deno' in globals)) return
-  throw new ErrandError(
-    'UNSUPPORTED_RUNTIME',
-    'Commands do not run under Deno, whose sockets do not read their output. Run the engine that has this executor with Node or Bun.',
-    { runtime: 'deno' },
-  )
+/** False in Bun and Deno, which run the package too. Their sockets do not read a pipe that they have not made themselves. */
+export function isNode(globals: object = globalThis): boolean {
+  return !('Bun' in globals || 'Deno' in globals)
 }

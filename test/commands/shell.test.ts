@@ -84,6 +84,16 @@ describe('a shell command', () => {
     expect((await execute({ run: 'echo $0' })).stdout).toBe('/bin/sh\n')
   })
 
+  it.runIf(onLinux).each(['Bun', 'Deno'])(
+    'a shell command under %s is connected by what the runtime itself makes, because it could not read other pipes',
+    async (name) => {
+      onTestFinished(() => void vi.unstubAllGlobals())
+      vi.stubGlobal(name, {})
+      const result = await setup().execute({ run: 'stat -Lc %F /dev/fd/1; cat >&2', stdin: 'text', shell: '/bin/sh' })
+      expect(result).toMatchObject({ stdout: 'socket\n', stderr: 'text' })
+    },
+  )
+
   it('a shell command may open /dev/stdin, /dev/stdout and /dev/stderr by name', async () => {
     const result = await setup().execute({ run: 'cat /dev/stdin | tee /dev/stderr', stdin: 'text', shell: '/bin/sh' })
     expect(result).toMatchObject({ stdout: 'text', stderr: 'text' })

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { requirePipes, requireRuntime } from '../../src/core/runtime.ts'
+import { requireRuntime } from '../../src/core/runtime.ts'
 import { createEngine } from '../../src/engine/create-engine.ts'
 import { defineExecutor, type ExecutorTask, type Run } from '../../src/entities/executor.ts'
 import { ledgerFile, openEngine, puppet, reached, refusalOf, untilAborted } from './world.ts'
@@ -64,12 +64,6 @@ describe('an option of an engine', () => {
     const refusal = await refusalOf(() => requireRuntime({ node: '18.0.0', napi: '9' }), 'UNSUPPORTED_RUNTIME')
     expect(refusal.details).toEqual({ node: '18.0.0', napi: '9', required: 10 })
     await refusalOf(() => requireRuntime({ node: '6.0.0' }), 'UNSUPPORTED_RUNTIME')
-  })
-
-  it('refuses commands under Deno, which cannot read their output', async () => {
-    requirePipes()
-    const refusal = await refusalOf(() => requirePipes({ Deno: {} }), 'UNSUPPORTED_RUNTIME')
-    expect(refusal.message).toContain('Commands do not run under Deno')
   })
 })
 

@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { parseAllDocuments } from 'yaml'
 import { freshTypes } from '../../scripts/build.ts'
 import { outputPattern } from '../../scripts/guide-blocks.ts'
 import { guides } from '../../scripts/walk-guides.ts'
@@ -15,11 +16,14 @@ import { allBlocks, emptyProject, pages, programs, root, runProgram } from '../d
 import { fakeIo } from '../surfaces/cli/fake-io.ts'
 import { planOf } from '../surfaces/cli/plan-text.ts'
 
-const blocksOf = (language: string) => allBlocks.filter((block) => block.language === language)
+/** A part of an example of the repository, whose path is its label. */
+const isOfExample = ({ label }: { label: string }) => label.startsWith('examples/')
+
+const blocksOf = (language: string) => allBlocks.filter((block) => block.language === language && !isOfExample(block))
 
 it('every block of code names its language, and this test knows how to check it', () => {
   const checked = ['js', 'ts', 'sh', 'sql', 'yaml', 'json', 'text']
-  const shown = ['mermaid', 'md', 'toml']
+  const shown = ['mermaid', 'md', 'toml', 'dockerfile', 'ini']
   expect(allBlocks.filter(({ language }) => ![...checked, ...shown].includes(language))).toEqual([])
   expect(programs.length).toBeGreaterThan(25)
   expect(pages.length).toBeGreaterThan(15)
@@ -38,15 +42,18 @@ describe('programs', () => {
     if (!outputPattern(program.shown).test(out)) expect(out).toBe(program.shown)
   })
 
+  it.each(allBlocks.filter(isOfExample))('block $number of $page stands in $label', ({ label, text }) => {
+    expect(readFileSync(join(root, label), 'utf8')).toContain(text)
+  })
+
   it('programs that a reader saves are in the guides, which are walked; others are only compiled', () => {
-    const saved = allBlocks.filter(({ language, label }) => /^[jt]s$/.test(language) && label !== '')
+    const saved = allBlocks.filter(
+      (block) => /^[jt]s$/.test(block.language) && block.label !== '' && !isOfExample(block),
+    )
     const others = saved.filter(({ page }) => !guides.includes(page))
     expect(others.map(({ page, language, label }) => [page, language, label])).toEqual([
       // It opens a browser.
       ['docs/guides/inspect.md', 'ts', 'stately.ts'],
-      // They are files of an example, whose test is among the tests.
-      ['docs/guides/testing.md', 'ts', 'release.ts'],
-      ['docs/guides/testing.md', 'ts', 'release.test.ts'],
     ])
   })
 
@@ -78,10 +85,28 @@ describe('programs', () => {
 })
 
 describe('plans, scripts and settings', () => {
-  it.each(blocksOf('yaml'))('block $number of $page is a plan or a script that is accepted', ({ text }) => {
-    const isPlan = /^tasks:/m.test(text)
-    expect(isPlan ? planOf(text).tasks.length : parseScript(text).length).toBeGreaterThan(0)
-  })
+  const isForContainers = ({ text }: { text: string }) => /^(?:apiVersion|services):/m.test(text)
+
+  it.each(blocksOf('yaml').filter(isForContainers))(
+    'block $number of $page describes objects or services by name',
+    ({ text }) => {
+      const documents = parseAllDocuments(text)
+      expect(documents.flatMap(({ errors }) => errors)).toEqual([])
+      for (const document of documents) {
+        const { kind, metadata, services } = document.toJS()
+        if (services === undefined) expect([kind, metadata.name]).toEqual([expect.any(String), expect.any(String)])
+        else expect(Object.keys(services).length).toBeGreaterThan(0)
+      }
+    },
+  )
+
+  it.each(blocksOf('yaml').filter((block) => !isForContainers(block)))(
+    'block $number of $page is a plan or a script that is accepted',
+    ({ text }) => {
+      const isPlan = /^tasks:/m.test(text)
+      expect(isPlan ? planOf(text).tasks.length : parseScript(text).length).toBeGreaterThan(0)
+    },
+  )
 
   it.each(blocksOf('sql'))('block $number of $page is what the example of a cluster runs', ({ text }) => {
     const example = readFileSync(join(root, 'examples/cluster/roles.sh'), 'utf8')

@@ -49,7 +49,8 @@ async function end(): Promise<void> {
   clock.clearTimeout(timer)
   await beating
   await connection.close()
-  port.close()
+  // Nothing else keeps the thread, so it ends. (Deno has no `close` here.)
+  port.unref()
 }
 
 function reconnect(host: ServerHost | undefined): void {

@@ -66,20 +66,20 @@ function nameOf(given: string): NamedServer {
 /** One command with its arguments, without syntax of the shell and variables before it. */
 const plainCommand = /^[^\s=;&|<>(){}`]+(?:[^\S\n][^;&|<>(){}`\n]*)?$/
 
+/** Each import is awaited by itself: only of these does esbuild accept that the package is not installed. */
 async function loadClient() {
   try {
-    return await Promise.all([
-      import('@modelcontextprotocol/client'),
-      import('@modelcontextprotocol/client/stdio'),
-      import('../../index.ts'),
-    ])
+    const { Client } = await import('@modelcontextprotocol/client')
+    const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
+    const { mcpTools } = await import('../../index.ts')
+    return { Client, StdioClientTransport, mcpTools }
   } catch (error) {
     throw notInstalled(error, packageName, '--mcp')
   }
 }
 
 async function connected(io: CommandIo, { module, command }: NamedServer, cwd: string): Promise<McpTools> {
-  const [{ Client }, { StdioClientTransport }, { mcpTools }] = await loadClient()
+  const { Client, StdioClientTransport, mcpTools } = await loadClient()
   // The client asks servers of the current protocol to report changes. What it does with a report, `follow` replaces.
   const listChanged = { tools: { autoRefresh: false, onChanged: () => {} } }
   const client = new Client({ name: 'errand', version: packageVersion() }, { listChanged })

@@ -123,7 +123,9 @@ function fileAnswer(request: ServedRequest, path: string, { bytes, type, etag }:
 }
 
 function notBuilt(): Answer {
-  const body = 'The page has not been built: run "npm run build". The routes are available; see /docs.\n'
+  const body =
+    'The files of the page are missing. A clone of the repository makes them with "npm run build"; for the bundle of an application, ' +
+    'install the package errand beside it. The routes are available; see /docs.\n'
   const headers = { ...guardingHeaders, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
   return { status: 503, headers, body }
 }

@@ -99,11 +99,13 @@ it('the files of the page are only those of the build, whatever path is requeste
   expect((await ask('/', bearer, 'HEAD')).status).toBe(200)
 })
 
-it('a page that has not been built is answered with the build command, and the routes are served', async () => {
+it('a page whose files are missing is answered with what makes them, and the routes are served', async () => {
   expect(await readPage('', ['/nowhere'])).toBeUndefined()
   const { ask } = await open({ page: () => undefined })
   const page = await ask('/', bearer)
-  expect([page.status, await page.text()]).toEqual([503, expect.stringContaining('npm run build') as string])
+  const text = await page.text()
+  expect([page.status, text]).toEqual([503, expect.stringContaining('npm run build') as string])
+  expect(text).toContain('install the package errand beside it')
   expect((await ask('/tasks', bearer)).status).toBe(200)
 })
 
