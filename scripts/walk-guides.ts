@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { blocksIn, type GuideBlock, outputPattern } from './guide-blocks.ts'
+import { dependencies, installPacked } from './packed-package.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -42,7 +43,11 @@ export async function walkGuide(
     // The first `node` of the path is that of the walk, for npm and npx too.
     mkdirSync(join(place, 'bin'))
     symlinkSync(node, join(place, 'bin/node'))
-    if (offline) linkPackages(place, folder)
+    if (offline) {
+      installPacked(folder, [...Object.keys(dependencies), ...bundlers])
+      // Nothing is left to do for it.
+      writeFileSync(join(place, 'bin/npm'), '#!/bin/sh\n', { mode: 0o755 })
+    }
     const env = {
       ...process.env,
       PATH: [join(place, 'bin'), process.env['PATH']].join(delimiter),
@@ -129,25 +134,6 @@ function run(
     process.kill(-(child.pid as number), 'SIGINT')
   })
   return new Promise((resolve) => child.on('close', (code) => resolve({ code: isInterrupted ? 0 : code, out, err })))
-}
-
-/** What `npm install` of the package would do, with the packages of the repository. `npm` itself does nothing then. */
-function linkPackages(place: string, folder: string): void {
-  const modules = join(folder, 'node_modules')
-  mkdirSync(join(modules, 'errand'), { recursive: true })
-  const archive = readdirSync(place).find((name) => name.endsWith('.tgz')) as string
-  execFileSync('tar', ['-xzf', join(place, archive), '-C', join(modules, 'errand'), '--strip-components=1'])
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
-    string,
-    Record<string, string>
-  >
-  for (const name of [...Object.keys(manifest['dependencies'] ?? {}), ...bundlers]) {
-    mkdirSync(dirname(join(modules, name)), { recursive: true })
-    symlinkSync(join(root, 'node_modules', name), join(modules, name))
-  }
-  mkdirSync(join(modules, '.bin'))
-  symlinkSync('../errand/dist/bin.js', join(modules, '.bin/errand'))
-  writeFileSync(join(place, 'bin/npm'), '#!/bin/sh\n', { mode: 0o755 })
 }
 
 if (import.meta.main) {

@@ -14,6 +14,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { blocksIn, type GuideBlock } from '../scripts/guide-blocks.ts'
+import { dependencies, installPacked, peerDependencies } from '../scripts/packed-package.ts'
+import { once } from '../src/core/once.ts'
 
 export const root = join(import.meta.dirname, '..')
 
@@ -53,10 +55,18 @@ export const programs = allBlocks.filter((block) => isProgram(block) && block.la
 export function emptyProject(packages: Iterable<string> = []): string {
   const folder = mkdtempSync(join(tmpdir(), 'errand-docs-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  link(root, join(folder, 'node_modules/errand'))
+  link(join(packedOnce(), 'node_modules/errand'), join(folder, 'node_modules/errand'))
   for (const name of packages) link(join(root, 'node_modules', name), join(folder, 'node_modules', name))
   return folder
 }
+
+/** A folder with the package as it is published, and all that it may load. */
+const packedOnce = once(() => {
+  const folder = mkdtempSync(join(tmpdir(), 'errand-packed-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  installPacked(folder, [...Object.keys(dependencies), ...Object.keys(peerDependencies)])
+  return folder
+})
 
 function link(target: string, place: string): void {
   mkdirSync(dirname(place), { recursive: true })
@@ -70,6 +80,11 @@ export function packagesOf(program: string): Set<string> {
   return new Set(names.filter((name) => existsSync(join(root, 'node_modules', name))))
 }
 
+/** The Node that runs programs: DOCS_NODE, or that of this process. One before 22.18 strips types only when it is asked to. */
+const node = process.env['DOCS_NODE'] ?? process.execPath
+const strip =
+  process.env['DOCS_NODE'] === undefined ? [] : ['--experimental-strip-types', '--disable-warning=ExperimentalWarning']
+
 /** Runs a program in a folder of its own. */
 export function runProgram(
   { language, text }: GuideBlock,
@@ -80,7 +95,7 @@ export function runProgram(
   writeFileSync(join(cwd, file), text)
   const options = { cwd, timeout: 45_000, killSignal: 'SIGKILL', env: { ...process.env, ...env } } as const
   return new Promise((resolve) => {
-    execFile(process.execPath, [file], options, (error: ExecFileException | null, out, err) => {
+    execFile(node, [...strip, file], options, (error: ExecFileException | null, out, err) => {
       resolve({ code: error === null ? 0 : (error.code ?? 'killed'), out, err })
     })
   })

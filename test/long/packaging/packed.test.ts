@@ -18,6 +18,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundleCode } from '../../../scripts/bundle.ts'
 import { libraryEntries, specifierOf } from '../../../scripts/entries.ts'
+import { dependencies, installPacked, peerDependencies } from '../../../scripts/packed-package.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const node = process.env['PACKED_NODE'] ?? process.execPath
@@ -37,18 +38,7 @@ const filesOf = (folder: string) =>
 beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), 'errand-packed-'))
   // What `prepack` builds is there already, as everywhere in the tests and checks.
-  const packed = execFileSync('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', project], {
-    cwd: root,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  const archive = /errand-[\w.-]+\.tgz/.exec(packed)?.[0] as string
-  mkdirSync(installed(), { recursive: true })
-  execFileSync('tar', ['-xzf', join(project, archive), '-C', installed(), '--strip-components=1'])
-  for (const name of Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })) {
-    mkdirSync(dirname(join(project, 'node_modules', name)), { recursive: true })
-    symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name))
-  }
+  installPacked(project, [...Object.keys(dependencies), ...Object.keys(peerDependencies)])
   writeFileSync(join(project, 'package.json'), '{"type":"module"}')
 })
 
