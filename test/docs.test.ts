@@ -84,6 +84,7 @@ describe('Links', () => {
     (page) => {
       const links = Array.from(textOf(page).matchAll(/\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)/g))
       const broken = links.filter(([, path = '', anchor]) => {
+        if (path === '' && anchor === undefined) return true
         const target = path === '' ? page : join(dirname(page), path)
         if (!existsSync(join(root, target))) return true
         return anchor !== undefined && !anchorsOf(target).includes(anchor)
@@ -91,6 +92,19 @@ describe('Links', () => {
       expect(broken.map(([link]) => link)).toEqual([])
     },
   )
+
+  it('a link that has the title of a page leads to that page', () => {
+    const titleOf = (page: string) => (/^# (.+)$/m.exec(textOf(page))?.[1] ?? '').toLowerCase()
+    const pagesByTitle = Map.groupBy(pages, titleOf)
+    const elsewhere = pages.flatMap((page) => {
+      const links = textOf(page).matchAll(/\[([^\]]+)\]\((?!https?:)([^)\s#]+)[^)]*\)/g)
+      return Array.from(links).filter(([, text = '', path = '']) => {
+        const named = pagesByTitle.get(text.replaceAll(/\s+/g, ' ').toLowerCase())
+        return named !== undefined && !named.includes(join(dirname(page), path))
+      })
+    })
+    expect(elsewhere.map(([link]) => link)).toEqual([])
+  })
 
   it('llms.txt links every page, in the part that has the name of its folder', () => {
     const parts = textOf('llms.txt').split(/^## /m).slice(1)

@@ -36,5 +36,5 @@ export interface CallContext {
   /** Aborts when the run ends or the call times out. */
   signal: AbortSignal
   /** Stores details of the call in progress; resolves when they are durable. */
-  note(details: unknown): Promise<void>
+  note: (details: unknown) => Promise<void>
 }
